@@ -104,8 +104,9 @@ export function environmentsOf(names: readonly string[], force = "developer"): s
     .join("\n");
 }
 
-/** A pipeline whose only stage deploys to the lasting environment `production`. */
-export async function createReleasePipeline(api: Api): Promise<TestPipeline> {
+/** A pipeline whose only stage deploys to the lasting environment `production`. `groups` have to approve it. */
+export async function createReleasePipeline(api: Api, groups: readonly string[] = []): Promise<TestPipeline> {
+  const approval = groups.map((group) => `        - { groups: [${group}] }`).join("\n");
   const slug = `${PIPELINE_PREFIX}${randomUUID().slice(0, 8)}`;
   const definition = `version: 1
 runner:
@@ -113,7 +114,7 @@ runner:
 environments:
   production:
     url: https://shop.example.test
-stages:
+${approval && `    approval:\n      message: Is the change announced?\n      rules:\n${approval}\n`}stages:
   release:
     environment: production
     steps:
@@ -123,4 +124,15 @@ stages:
 `;
   await api.send("owner", "POST", "/pipelines", { name: `Tests ${slug}`, slug, definition });
   return new TestPipeline(api, slug);
+}
+
+/** A group with these people in it. Its name begins like those of the tests' pipelines. */
+export async function createGroup(api: Api, people: readonly Person[]): Promise<{ id: string; name: string }> {
+  const name = `${PIPELINE_PREFIX}${randomUUID().slice(0, 8)}`;
+  const group = await api.send<{ id: string; name: string }>("owner", "POST", "/groups", { name });
+  for (const person of people) {
+    const { userId } = await api.get<{ userId: string }>("/me", person);
+    await api.send("owner", "PUT", `/groups/${group.id}/members/${userId}`);
+  }
+  return group;
 }

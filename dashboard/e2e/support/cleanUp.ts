@@ -1,5 +1,5 @@
-// Removes what the tests have made: pipelines, with the sessions in them, secrets, freezes, and members. Pictures show
-// the demo alone.
+// Removes what the tests have made: pipelines, with the sessions in them, secrets, freezes, groups, service accounts, and
+// members. Pictures show the demo alone.
 import { Api, PIPELINE_PREFIX } from "./api";
 import { stackOf } from "./stack";
 
@@ -19,6 +19,11 @@ export default async function cleanUp(): Promise<void> {
   const freezes = await api.get<{ id: string; name: string }[]>("/freezes?limit=100");
   for (const { id, name } of freezes)
     if (name.startsWith(PIPELINE_PREFIX)) await api.request("owner", "DELETE", `/freezes/${id}`);
+  for (const path of ["/groups", "/service-accounts"]) {
+    const named = await api.get<{ id: string; name: string }[]>(`${path}?limit=100`);
+    for (const { id, name } of named)
+      if (name.startsWith(PIPELINE_PREFIX)) await api.request("owner", "DELETE", `${path}/${id}`);
+  }
   const members = await api.get<{ userId: string; email: string }[]>("/members?limit=100");
   for (const { userId, email } of members) {
     if (email.endsWith(MEMBER_DOMAIN)) await api.request("owner", "DELETE", `/members/${userId}`);

@@ -5,6 +5,7 @@ import { expect, test } from "./fixtures";
 
 /** Runs axe, and fails if it finds something serious or critical. The figures of the run count both. */
 export async function expectAccessible(page: Page, name: string, rules?: string[]): Promise<void> {
+  await transitionsEnded(page);
   const axe = new AxeBuilder({ page });
   const { violations } = await (rules ? axe.withRules(rules) : axe).analyze();
   const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
@@ -14,8 +15,24 @@ export async function expectAccessible(page: Page, name: string, rules?: string[
   expect.soft(found, `axe on ${name}`).toEqual([]);
 }
 
+/** Colors in the middle of a transition have less contrast than before and after it. */
+async function transitionsEnded(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    // Leases and spinners have animations that last for hours.
+    const isShort = ({ effect }: Animation) => Number(effect?.getComputedTiming().endTime ?? 0) <= 1_000;
+    await Promise.allSettled(
+      document
+        .getAnimations()
+        .filter(isShort)
+        .map(({ finished }) => finished),
+    );
+  });
+}
+
 /** No part of the page is wider than the screen. */
 export async function expectNoSidewaysScroll(page: Page, name: string): Promise<void> {
-  const excess = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  // Not `window.innerWidth`: phones zoom out until the widest part fits, and it grows with that part.
+  const screen = page.viewportSize()?.width ?? 0;
+  const excess = (await page.evaluate(() => document.documentElement.scrollWidth)) - screen;
   expect.soft(excess, `sideways scroll on ${name}`).toBeLessThanOrEqual(0);
 }

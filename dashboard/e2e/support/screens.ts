@@ -9,6 +9,8 @@ type Environment = { envName: string; lock: { status: string; sessionId?: string
 type Lasting = { name: string; pipelineSlug: string; live?: object };
 type Secret = { id: string; name: string };
 type Read = { deploymentId: string };
+type Named = { id: string; name: string };
+type Approval = { id: string; status: string; deploymentId: string };
 type Deployment = { id: string; status: string; pipeline: string };
 
 /** Looks in the demo for one record of each kind. A screen whose record is missing is left out. */
@@ -36,6 +38,13 @@ export async function screensOf(stack: Stack, api: Api): Promise<Screen[]> {
   const secret = secrets.find(({ name }) => name === "shop-deploy-key");
   const read = secret && (await api.get<Read[]>(`/secrets/${secret.id}/reads?limit=1`))[0];
   const lasting = (await api.get<Lasting[]>("/environments?limit=100")).find(({ live }) => live);
+  const group = (await api.get<Named[]>("/groups?limit=100")).find(({ name }) => !name.startsWith(PIPELINE_PREFIX));
+  const account = (await api.get<Named[]>("/service-accounts?limit=100")).find(
+    ({ name }) => !name.startsWith(PIPELINE_PREFIX),
+  );
+  const demo = new Set(deployments.map(({ id }) => id));
+  const pending = await api.get<Approval[]>("/approvals?status=pending&limit=100");
+  const approval = pending.find(({ deploymentId }) => demo.has(deploymentId));
   const good = deployments.find(({ status }) => status === "succeeded");
   const screens: (Screen | undefined)[] = [
     { name: "sign-in", person: undefined, path: "/sign-in" },
@@ -68,6 +77,14 @@ export async function screensOf(stack: Stack, api: Api): Promise<Screen[]> {
     { name: "deployments", person: "developer", path: `${at}/deployments` },
     good && { name: "deployment", person: "developer", path: `${at}/deployments/${good.id}` },
     failed && { name: "deployment-failed", person: "developer", path: `${at}/deployments/${failed.id}` },
+    { name: "approvals", person: "maintainer", path: `${at}/approvals` },
+    { name: "approvals-all", person: "developer", path: `${at}/approvals?whose=all` },
+    approval && { name: "approval", person: "maintainer", path: `${at}/approvals/${approval.id}` },
+    approval && {
+      name: "deployment-approval",
+      person: "maintainer",
+      path: `${at}/deployments/${approval.deploymentId}`,
+    },
     { name: "lasting", person: "developer", path: `${at}/lasting` },
     { name: "lasting-no-match", person: "developer", path: `${at}/lasting?commit=0000000` },
     lasting && {
@@ -79,6 +96,11 @@ export async function screensOf(stack: Stack, api: Api): Promise<Screen[]> {
     { name: "runners", person: "admin", path: `${at}/runners` },
     { name: "runners-refused", person: "developer", path: `${at}/runners` },
     { name: "members", person: "admin", path: `${at}/settings/members` },
+    { name: "groups", person: "admin", path: `${at}/settings/groups` },
+    group && { name: "group", person: "admin", path: `${at}/settings/groups/${group.id}` },
+    { name: "service-accounts", person: "admin", path: `${at}/settings/service-accounts` },
+    account && { name: "service-account", person: "admin", path: `${at}/settings/service-accounts/${account.id}` },
+    { name: "pipeline-settings", person: "admin", path: `${pipeline}/settings` },
     { name: "api-tokens", person: "developer", path: `${at}/settings/api-tokens` },
     { name: "secrets", person: "admin", path: `${at}/settings/secrets` },
     { name: "secrets-refused", person: "viewer", path: `${at}/settings/secrets` },

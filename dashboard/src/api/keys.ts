@@ -8,6 +8,9 @@ export const keys = {
   members: (org: string) => ["org", org, "members"] as const,
   summary: (org: string) => ["org", org, "summary"] as const,
   tokens: (org: string) => ["org", org, "tokens"] as const,
+  groups: (org: string) => ["org", org, "groups"] as const,
+  grants: (org: string) => ["org", org, "grants"] as const,
+  serviceAccounts: (org: string) => ["org", org, "service-accounts"] as const,
   runners: (org: string) => ["org", org, "runners"] as const,
   /** Lists of secrets, and all reads of one secret. */
   secrets: (org: string) => ["org", org, "secrets"] as const,
@@ -24,6 +27,9 @@ export const keys = {
   /** All reads of lasting environments: lists, single ones and histories. */
   lasting: (org: string) => ["org", org, "lasting"] as const,
   freezes: (org: string) => ["org", org, "freezes"] as const,
+  /** Lists of approvals, and all single ones. */
+  approvals: (org: string) => ["org", org, "approvals"] as const,
+  approval: (org: string, id: string) => ["org", org, "approvals", "one", id] as const,
   mySessions: (org: string) => ["org", org, "my-sessions"] as const,
   session: (org: string, session: string) => ["org", org, "session", session] as const,
   deployments: (org: string) => ["org", org, "deployments"] as const,

@@ -24,6 +24,8 @@ export type NewToken = {
   pipelines?: string[];
   allowForce: boolean;
   expiresAt?: string;
+  /** Only for tokens of service accounts. */
+  maxSessions?: number;
 };
 
 /** The secret is in the first response only: it is missing if the request had to be repeated. */

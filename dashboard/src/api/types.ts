@@ -4,6 +4,11 @@ import type { components } from "./schema.gen";
 type Schemas = components["schemas"];
 
 export type ApiToken = Schemas["ApiToken"];
+export type Approval = Schemas["Approval"];
+/** An approval with its votes. */
+export type ApprovalDetails = Schemas["ApprovalDetails"];
+export type ApprovalRule = Schemas["ApprovalRule"];
+export type ApprovalSubject = Schemas["ApprovalSubject"];
 export type Attempt = Schemas["Attempt"];
 export type BrowserSession = Schemas["BrowserSession"];
 export type ChangedMember = Schemas["ChangedMember"];
@@ -18,6 +23,11 @@ export type Event = Schemas["Event"];
 export type EnvironmentDeployment = Schemas["EnvironmentDeployment"];
 export type Freeze = Schemas["Freeze"];
 export type FreezeChange = Schemas["UpdateFreeze"];
+export type GateOverride = Schemas["GateOverride"];
+/** The role of a group or a user on one pipeline. */
+export type Grant = Schemas["Grant"];
+export type Group = Schemas["Group"];
+export type GroupMember = Schemas["GroupMember"];
 export type HistoryEntry = Schemas["HistoryEntry"];
 export type Holder = Schemas["Holder"];
 export type LastingEnvironment = Schemas["LastingEnvironment"];
@@ -42,6 +52,7 @@ export type Secret = Schemas["Secret"];
 export type SecretPolicy = Schemas["SecretPolicy"];
 export type SecretRead = Schemas["SecretRead"];
 export type SecretVersion = Schemas["SecretVersion"];
+export type ServiceAccount = Schemas["ServiceAccount"];
 export type Session = Schemas["Session"];
 export type SessionDeployment = Schemas["SessionDeployment"];
 export type SignInMethods = Schemas["SignInMethods"];
@@ -49,4 +60,5 @@ export type Stage = Schemas["Stage"];
 export type StepRun = Schemas["StepRun"];
 export type StopMode = Schemas["StopMode"];
 export type Summary = Schemas["Summary"];
+export type TrustPolicy = Schemas["TrustPolicy"];
 export type WaitingOn = Schemas["WaitingOn"];

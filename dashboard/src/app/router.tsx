@@ -215,6 +215,70 @@ const members = createRoute({
   ),
 });
 
+const approvals = createRoute({
+  getParentRoute: () => organization,
+  path: "/approvals",
+  validateSearch: v.object({ whose: text, status: text, offset: text }),
+  component: lazyRouteComponent(
+    once(() => import("@/features/approval")),
+    "ApprovalList",
+  ),
+});
+
+const approval = createRoute({
+  getParentRoute: () => organization,
+  path: "/approvals/$id",
+  component: lazyRouteComponent(
+    once(() => import("@/features/approval")),
+    "ApprovalPage",
+  ),
+});
+
+const groups = createRoute({
+  getParentRoute: () => organization,
+  path: "/settings/groups",
+  component: lazyRouteComponent(
+    once(() => import("@/features/group")),
+    "GroupList",
+  ),
+});
+
+const group = createRoute({
+  getParentRoute: () => organization,
+  path: "/settings/groups/$group",
+  component: lazyRouteComponent(
+    once(() => import("@/features/group")),
+    "GroupPage",
+  ),
+});
+
+const serviceAccounts = createRoute({
+  getParentRoute: () => organization,
+  path: "/settings/service-accounts",
+  component: lazyRouteComponent(
+    once(() => import("@/features/service-account")),
+    "AccountList",
+  ),
+});
+
+const serviceAccount = createRoute({
+  getParentRoute: () => organization,
+  path: "/settings/service-accounts/$account",
+  component: lazyRouteComponent(
+    once(() => import("@/features/service-account")),
+    "AccountPage",
+  ),
+});
+
+const pipelineSettings = createRoute({
+  getParentRoute: () => organization,
+  path: "/pipelines/$pipeline/settings",
+  component: lazyRouteComponent(
+    once(() => import("@/features/grant")),
+    "PipelineSettings",
+  ),
+});
+
 const routes = root.addChildren([
   start,
   signIn,
@@ -232,6 +296,9 @@ const routes = root.addChildren([
     session,
     deployments,
     deployment,
+    approvals,
+    approval,
+    pipelineSettings,
     runners,
     general,
     members,
@@ -239,6 +306,10 @@ const routes = root.addChildren([
     secrets,
     secret,
     freezes,
+    groups,
+    group,
+    serviceAccounts,
+    serviceAccount,
   ]),
 ]);
 

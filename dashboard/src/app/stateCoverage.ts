@@ -1,11 +1,19 @@
 // Checked by the compiler only: every status of the API has its look in `ui/state.ts`. A status that is added to
 // the document fails the build here until it has one.
 import type { components } from "@/api/schema.gen";
-import type { PipelineState, RunnerState, SecretVersionState, SessionState, WorkState } from "@/ui/state";
+import type {
+  ApprovalState,
+  PipelineState,
+  RunnerState,
+  SecretVersionState,
+  SessionState,
+  WorkState,
+} from "@/ui/state";
 
 type Schemas = components["schemas"];
 type Covers<Known, Status extends Known> = Status;
 
+export type Approval = Covers<ApprovalState, Schemas["ApprovalStatus"]>;
 export type Session = Covers<SessionState, Schemas["SessionStatus"]>;
 export type Deployment = Covers<WorkState, Schemas["DeploymentStatus"]>;
 export type Stage = Covers<WorkState, Schemas["StageStatus"]>;

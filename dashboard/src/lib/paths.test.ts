@@ -21,6 +21,8 @@ test("every address", () => {
     deployments: paths.deployments("acme", { env: "qa-1" }),
     deployment: paths.deployment("acme", "dep_1", { stage: "deploy", attempt: 2 }, { from: 10, to: 20 }),
     line: paths.deployment("acme", "dep_1", {}, { from: 10 }),
+    approvals: paths.approvals("acme", { whose: "all", status: "expired" }),
+    approval: paths.approval("acme", "apr_1"),
     runners: paths.runners("acme"),
     general: paths.general("acme"),
     members: paths.members("acme"),
@@ -28,6 +30,10 @@ test("every address", () => {
     secrets: paths.secrets("acme", { pipeline: "storefront" }),
     secret: paths.secret("acme", "sec_1"),
     freezes: paths.freezes("acme"),
+    groups: paths.groups("acme"),
+    group: paths.group("acme", "grp_1"),
+    serviceAccounts: paths.serviceAccounts("acme"),
+    serviceAccount: paths.serviceAccount("acme", "usr_1"),
   }).toEqual({
     signIn: "/sign-in?return=%2Fo%2Facme%3Fq%3Da+b",
     home: "/o/acme",
@@ -45,6 +51,8 @@ test("every address", () => {
     deployments: "/o/acme/deployments?env=qa-1",
     deployment: "/o/acme/deployments/dep_1?stage=deploy&attempt=2#L10-L20",
     line: "/o/acme/deployments/dep_1#L10",
+    approvals: "/o/acme/approvals?whose=all&status=expired",
+    approval: "/o/acme/approvals/apr_1",
     runners: "/o/acme/runners",
     general: "/o/acme/settings/general",
     members: "/o/acme/settings/members",
@@ -52,6 +60,10 @@ test("every address", () => {
     secrets: "/o/acme/settings/secrets?pipeline=storefront",
     secret: "/o/acme/settings/secrets/sec_1",
     freezes: "/o/acme/settings/freezes",
+    groups: "/o/acme/settings/groups",
+    group: "/o/acme/settings/groups/grp_1",
+    serviceAccounts: "/o/acme/settings/service-accounts",
+    serviceAccount: "/o/acme/settings/service-accounts/usr_1",
   });
 });
 

@@ -49,6 +49,9 @@ export const paths = {
     query: { stage?: string; attempt?: number; step?: string } = {},
     lines?: { from: number; to?: number },
   ) => withQuery(join("o", org, "deployments", id), query) + (lines ? lineFragment(lines) : ""),
+  approvals: (org: string, query: { whose?: string; status?: string } = {}) =>
+    withQuery(join("o", org, "approvals"), query),
+  approval: (org: string, id: string) => join("o", org, "approvals", id),
   runners: (org: string) => join("o", org, "runners"),
   general: (org: string) => join("o", org, "settings", "general"),
   members: (org: string) => join("o", org, "settings", "members"),
@@ -56,6 +59,10 @@ export const paths = {
   secrets: (org: string, query: { pipeline?: string } = {}) => withQuery(join("o", org, "settings", "secrets"), query),
   secret: (org: string, secret: string) => join("o", org, "settings", "secrets", secret),
   freezes: (org: string) => join("o", org, "settings", "freezes"),
+  groups: (org: string) => join("o", org, "settings", "groups"),
+  group: (org: string, group: string) => join("o", org, "settings", "groups", group),
+  serviceAccounts: (org: string) => join("o", org, "settings", "service-accounts"),
+  serviceAccount: (org: string, account: string) => join("o", org, "settings", "service-accounts", account),
   components: () => "/dev/ui",
 };
 

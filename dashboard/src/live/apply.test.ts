@@ -143,3 +143,23 @@ test("deployments of the whole pipeline make lasting environments stale, those o
   applyEvents(session, [event("deployment.succeeded", of("session"))]);
   expect(session.invalidate).not.toHaveBeenCalledWith(keys.lasting("acme"));
 });
+
+test("a vote reads approvals again, and the deployment that waits for it", () => {
+  const target = cache();
+  applyEvents(target, [event("approval.voted", { approvalId: "apr_1", deploymentId: "dep_1" })]);
+  expect(target.invalidate.mock.calls.map(([key]) => key)).toEqual([
+    keys.approvals("acme"),
+    keys.deployment("acme", "dep_1"),
+  ]);
+});
+
+test.each([
+  ["group.member_added", [keys.groups("acme"), keys.grants("acme")]],
+  ["grant.created", [keys.grants("acme")]],
+  ["service_account.deleted", [keys.serviceAccounts("acme")]],
+  ["trust_policy.created", [keys.serviceAccounts("acme")]],
+])("%s reads only what it can change", (type, expected) => {
+  const target = cache();
+  applyEvents(target, [event(type, {})]);
+  expect(target.invalidate.mock.calls.map(([key]) => key)).toEqual(expected);
+});

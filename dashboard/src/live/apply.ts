@@ -17,12 +17,17 @@ const TABLE: readonly [prefix: string, rule: Rule][] = [
   ["session.", onSession],
   ["deployment.stage.", onStage],
   ["deployment.", onDeployment],
+  ["approval.", onApproval],
   ["environment.hold_ended", onGate],
   ["environment.held", onGate],
   ["freeze.", onGate],
   ["environment.", ({ org, stale }, _, after) => eachEnvironment(org, after, (key) => stale.invalidate(key))],
   ["pipeline.", onPipeline],
   ["member.", ({ org, stale }) => [keys.members(org), keys.me(org)].forEach((key) => stale.invalidate(key))],
+  ["group.", ({ org, stale }) => [keys.groups(org), keys.grants(org)].forEach((key) => stale.invalidate(key))],
+  ["grant.", ({ org, stale }) => stale.invalidate(keys.grants(org))],
+  ["service_account.", ({ org, stale }) => stale.invalidate(keys.serviceAccounts(org))],
+  ["trust_policy.", ({ org, stale }) => stale.invalidate(keys.serviceAccounts(org))],
   ["token.", ({ org, stale }) => stale.invalidate(keys.tokens(org))],
   ["secret.", ({ org, stale }) => stale.invalidate(keys.secrets(org))],
   ["runner", ({ org, stale }) => [keys.runners(org), keys.pools(org)].forEach((key) => stale.invalidate(key))],
@@ -84,6 +89,12 @@ function onStage(cache: Cache, event: Event, after: After): void {
   if (stage) patch<Deployment>(cache, key, (cached) => patchStage(cached, stage));
   // An event has no steps, so an open deployment is read again.
   cache.stale.invalidate(key);
+}
+
+/** Lists and votes are read again, and so is the deployment that waits for them. */
+function onApproval({ org, stale }: Cache, _: Event, { deploymentId }: After): void {
+  stale.invalidate(keys.approvals(org));
+  if (deploymentId) stale.invalidate(keys.deployment(org, deploymentId));
 }
 
 /** Holds and freezes change what begins in lasting environments, and what deployments there wait for. */

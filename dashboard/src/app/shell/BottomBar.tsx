@@ -2,19 +2,22 @@
 import { Suspense } from "react";
 import { cx } from "@/lib/classes";
 import { lazily } from "@/lib/lazily";
+import { shortCount } from "@/texts/en/number";
 import { shell } from "@/texts/en/shell";
 import { Link } from "@/ui/Link";
 import { isCurrent, MAIN, ORGANIZATION } from "./navigation";
+import { useCounts } from "./useCounts";
 
 const MoreMenu = lazily(() => import("./MoreMenu"), "MoreMenu");
 
 type Props = { org: string; pathname: string };
 
 export function BottomBar({ org, pathname }: Props) {
+  const counts = useCounts(org);
   return (
     <nav
       aria-label={shell.main}
-      className="fixed inset-x-0 bottom-0 z-10 grid auto-cols-fr grid-flow-col border-t border-line bg-raised pb-[env(safe-area-inset-bottom)] md:hidden"
+      className="fixed inset-x-0 bottom-0 z-10 flex *:flex-auto border-t border-line bg-raised pb-[env(safe-area-inset-bottom)] md:hidden"
     >
       {[...MAIN, ...ORGANIZATION]
         .filter((entry) => entry.phone)
@@ -31,6 +34,7 @@ export function BottomBar({ org, pathname }: Props) {
               )}
             >
               {entry.label}
+              {entry.isUrgent && <Count count={counts && entry.count?.(counts)} />}
             </Link>
           );
         })}
@@ -38,5 +42,15 @@ export function BottomBar({ org, pathname }: Props) {
         <MoreMenu org={org} />
       </Suspense>
     </nav>
+  );
+}
+
+/** There is room only for numbers that somebody should act on. */
+function Count({ count }: { count: number | undefined }) {
+  if (!count) return null;
+  return (
+    <span className="ml-1 rounded-full bg-amber-soft px-1.5 font-bold text-amber tabular-nums">
+      {shortCount(count)}
+    </span>
   );
 }

@@ -1,6 +1,4 @@
 // Navigation on wide screens.
-import { useQuery } from "@tanstack/react-query";
-import { summaryQuery } from "@/api/summary";
 import { cx } from "@/lib/classes";
 import { paths } from "@/lib/paths";
 import { shortCount } from "@/texts/en/number";
@@ -8,13 +6,14 @@ import { shell } from "@/texts/en/shell";
 import { Link } from "@/ui/Link";
 import { Logo } from "./Logo";
 import { type Entry, isCurrent, MAIN, ORGANIZATION } from "./navigation";
+import { useCounts } from "./useCounts";
 
 type Props = { org: string; pathname: string };
 
 export function SideBar({ org, pathname }: Props) {
-  const summary = useQuery(summaryQuery(org)).data;
+  const counts = useCounts(org);
   const item = (entry: Entry) => {
-    const count = summary && entry.count?.(summary);
+    const count = counts && entry.count?.(counts);
     return <Item key={entry.label} entry={entry} count={count} org={org} pathname={pathname} />;
   };
   return (

@@ -15,6 +15,7 @@ const SECTIONS: Record<string, string> = {
   lasting: shell.lasting,
   pipelines: shell.pipelines,
   deployments: shell.deployments,
+  approvals: shell.approvals,
   runners: shell.runners,
   settings: shell.settings,
   general: shell.general,
@@ -22,6 +23,8 @@ const SECTIONS: Record<string, string> = {
   "api-tokens": shell.apiTokens,
   secrets: shell.secrets,
   freezes: shell.freezes,
+  groups: shell.groups,
+  "service-accounts": shell.serviceAccounts,
 };
 
 /** The pipeline that an address belongs to, as it stands there. */

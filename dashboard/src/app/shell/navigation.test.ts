@@ -23,7 +23,9 @@ test("counts are what needs you, all environments, and live deployments", () => 
     queuedSessions: 6,
     yours: { held: 3, queued: 1, turns: 1, handovers: 2 },
     deployments: { queued: 1, running: 2, waiting: 0, paused: 0, canceling: 0 },
+    approvals: 2,
   };
+  expect(MAIN.find(({ label }) => label === "Approvals")?.count?.({ ...summary, approvals: undefined })).toBe(0);
   const counts = MAIN.map((entry) => [entry.label, entry.count?.(summary)]);
-  expect(Object.fromEntries(counts)).toMatchObject({ Home: 3, Environments: 8, Deployments: 3 });
+  expect(Object.fromEntries(counts)).toMatchObject({ Home: 5, Environments: 8, Deployments: 3, Approvals: 2 });
 });

@@ -3,13 +3,18 @@ import type { Summary } from "@/api/types";
 import { paths } from "@/lib/paths";
 import { shell } from "@/texts/en/shell";
 
+/** What the server counts, and the approvals that wait for the person, once they are read. */
+export type Counts = Summary & { approvals?: number };
+
 export type Entry = {
   label: string;
   to: (org: string) => string;
   /** The keys that lead there. */
   key?: string;
   /** What is counted beside it, if it is more than zero. */
-  count?: (summary: Summary) => number;
+  count?: (counts: Counts) => number;
+  /** What is counted waits for the person, so that phones show it too. */
+  isUrgent?: boolean;
   /** In the bottom bar of phones too: at most four. */
   phone?: boolean;
 };
@@ -20,6 +25,14 @@ export const MAIN: readonly Entry[] = [
   { label: shell.lasting, to: (org) => paths.lasting(org), key: "g l" },
   { label: shell.pipelines, to: (org) => paths.pipelines(org), key: "g p" },
   { label: shell.deployments, to: (org) => paths.deployments(org), key: "g d", phone: true, count: liveOf },
+  {
+    label: shell.approvals,
+    to: (org) => paths.approvals(org),
+    key: "g a",
+    phone: true,
+    count: approvalsOf,
+    isUrgent: true,
+  },
 ];
 
 export const ORGANIZATION: readonly Entry[] = [
@@ -27,6 +40,8 @@ export const ORGANIZATION: readonly Entry[] = [
   { label: shell.freezes, to: (org) => paths.freezes(org) },
   { label: shell.runners, to: (org) => paths.runners(org) },
   { label: shell.members, to: (org) => paths.members(org) },
+  { label: shell.groups, to: (org) => paths.groups(org) },
+  { label: shell.serviceAccounts, to: (org) => paths.serviceAccounts(org) },
   { label: shell.apiTokens, to: (org) => paths.apiTokens(org), key: "g s" },
   { label: shell.general, to: (org) => paths.general(org) },
 ];
@@ -35,14 +50,20 @@ export const ORGANIZATION: readonly Entry[] = [
 export const SETTINGS: readonly Entry[] = [
   { label: shell.general, to: (org) => paths.general(org) },
   { label: shell.members, to: (org) => paths.members(org) },
+  { label: shell.groups, to: (org) => paths.groups(org) },
+  { label: shell.serviceAccounts, to: (org) => paths.serviceAccounts(org) },
   { label: shell.apiTokens, to: (org) => paths.apiTokens(org) },
   { label: shell.secrets, to: (org) => paths.secrets(org) },
   { label: shell.freezes, to: (org) => paths.freezes(org) },
 ];
 
-/** Turns to confirm, and requests to hand over. */
-function needsOf({ yours }: Summary): number {
-  return yours.turns + yours.handovers;
+/** Turns to confirm, requests to hand over, and approvals. */
+function needsOf({ yours, approvals = 0 }: Counts): number {
+  return yours.turns + yours.handovers + approvals;
+}
+
+function approvalsOf({ approvals = 0 }: Counts): number {
+  return approvals;
 }
 
 function environmentsOf({ environments }: Summary): number {

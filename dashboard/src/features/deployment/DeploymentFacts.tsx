@@ -9,9 +9,9 @@ import { Link } from "@/ui/Link";
 import { Facts } from "@/ui/Table";
 
 export function DeploymentFacts({ org, deployment }: { org: string; deployment: Deployment }) {
-  const { pipeline, envName, createdBy, commitId, branch, purpose, reason, detail } = deployment;
+  const { pipeline, envName, createdBy, onBehalfOf, commitId, branch, purpose, reason, detail } = deployment;
   const facts = [
-    { name: deployments.by, value: createdBy.name },
+    { name: deployments.by, value: onBehalfOf ? texts.byFor(createdBy.name, onBehalfOf.name) : createdBy.name },
     {
       name: deployments.pipeline,
       value: (

@@ -1,5 +1,5 @@
 // One deployment: did it work, which line failed, what does it wait for, until when.
-import type { ReactNode } from "react";
+import { type ReactNode, Suspense } from "react";
 import { useQuery } from "@tanstack/react-query";
 import { useParams, useRouter, useRouterState, useSearch } from "@tanstack/react-router";
 import { deploymentQuery } from "@/api/deployment";
@@ -9,6 +9,7 @@ import { ProblemPanel } from "@/features/problem";
 import { type Favicon, useFavicon, useTitle } from "@/lib/favicon";
 import { shortCommit } from "@/lib/ids";
 import { useKeys } from "@/lib/keys";
+import { lazily } from "@/lib/lazily";
 import { paths } from "@/lib/paths";
 import { deployment as texts } from "@/texts/en/deployments";
 import { Link } from "@/ui/Link";
@@ -17,12 +18,14 @@ import { SkeletonRows } from "@/ui/Skeleton";
 import { DeploymentFacts } from "./DeploymentFacts";
 import { DeploymentHead } from "./DeploymentHead";
 import { Waiting } from "./Waiting";
-import { failureOf, pickStage, pickStep } from "./pick";
+import { approvalOf, failureOf, isFrozen, pickStage, pickStep } from "./pick";
 import { SecretReads } from "./SecretReads";
 import { StageGraph } from "./StageGraph";
 import { StageSteps } from "./StageSteps";
 import { Superseded } from "./Superseded";
 
+const ApprovalPanel = lazily(() => import("@/features/approval"), "ApprovalPanel");
+const FreezeOverride = lazily(() => import("@/features/approval"), "FreezeOverride");
 const ROUTE = "/o/$org/deployments/$id";
 const ICONS: Record<string, Favicon> = { running: "running", failed: "failed", errored: "failed", waiting: "waiting" };
 
@@ -42,6 +45,7 @@ function Loaded({ org, deployment }: { org: string; deployment: Deployment }) {
   const stage = pickStage(stages, search.stage);
   const step = stage && pickStep(stage.steps, search.step);
   const failure = failureOf(deployment);
+  const approval = stage && approvalOf(deployment, stage.key);
   useTitle(shortCommit(deployment.commitId), deployment.pipeline);
   useFavicon(ICONS[deployment.status] ?? "idle");
   const move = (by: 1 | -1) => {
@@ -76,6 +80,16 @@ function Loaded({ org, deployment }: { org: string; deployment: Deployment }) {
       )}
       {stages.length === 0 && <p className="text-ink2">{texts.notStarted}</p>}
       {stages.length > 0 && <StageGraph org={org} deployment={deployment.id} stages={stages} current={stage?.key} />}
+      {!approval && stage && isFrozen(deployment, stage.key) && (
+        <Suspense>
+          <FreezeOverride org={org} deployment={deployment} stage={stage.key} />
+        </Suspense>
+      )}
+      {approval && (
+        <Suspense fallback={<SkeletonRows />}>
+          <ApprovalPanel org={org} id={approval} deployment={deployment} />
+        </Suspense>
+      )}
       <DetailColumns
         main={
           stage && (

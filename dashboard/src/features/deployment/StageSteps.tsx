@@ -11,6 +11,7 @@ import { exact } from "@/texts/en/time";
 import { StateMark } from "@/ui/Badge";
 import { Link } from "@/ui/Link";
 import { workState } from "@/ui/state";
+import { Overridden } from "./Overridden";
 
 type Props = { org: string; pipeline: string; deployment: string; stage: Stage; current: string | undefined };
 
@@ -45,6 +46,7 @@ export function StageSteps({ org, pipeline, deployment, stage, current }: Props)
         </p>
       )}
       {reason && <p className="mb-2 text-ink2">{reason}</p>}
+      {stage.gateOverridden && <Overridden override={stage.gateOverridden} />}
       {stage.steps.length === 0 && <p className="text-ink2">{texts.noSteps}</p>}
       <ul>{stage.steps.map(step)}</ul>
       {older.map((attempt) => (

@@ -16,7 +16,7 @@ export function Waiting({ org, deployment }: { org: string; deployment: Deployme
     <ul className="mb-4 rounded-6 bg-amber-soft px-3 py-2 text-amber">
       {deployment.waitingOn.map((waiting, index) => (
         <li key={`${waiting.kind}-${index}`}>
-          {waitingSentence(waiting, now)} <Target org={org} pipeline={deployment.pipeline} waiting={waiting} />
+          {waitingSentence(waiting, now)} <Target org={org} deployment={deployment} waiting={waiting} />
           {deadline !== undefined && index === 0 && (
             <span className="ml-2 font-mono text-12">{texts.deadline(clock(deadline, now))}</span>
           )}
@@ -27,12 +27,19 @@ export function Waiting({ org, deployment }: { org: string; deployment: Deployme
 }
 
 /** Where to see what it waits for. */
-function Target({ org, pipeline, waiting }: { org: string; pipeline: string; waiting: WaitingOn }) {
+function Target({ org, deployment, waiting }: { org: string; deployment: Deployment; waiting: WaitingOn }) {
+  const { id, pipeline } = deployment;
   switch (waiting.kind) {
     case "work_slot":
       return (
         <Link to={paths.deployment(org, waiting.deploymentId)} className="underline">
           {texts.showOther}
+        </Link>
+      );
+    case "approval":
+      return (
+        <Link to={paths.deployment(org, id, { stage: waiting.stage })} className="underline">
+          {texts.showApproval}
         </Link>
       );
     case "hold":

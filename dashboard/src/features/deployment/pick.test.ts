@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Stage, StepRun } from "@/api/types";
-import { canRetry, failureOf, outdatedIn, pickStage, pickStep } from "./pick";
+import type { Deployment, Stage, StepRun } from "@/api/types";
+import { approvalOf, canRetry, failureOf, isFrozen, outdatedIn, pickStage, pickStep } from "./pick";
 
 const step = (id: string, status: string) => ({ id, name: id, status }) as StepRun;
 const stage = (key: string, status: string, ...steps: StepRun[]) =>
@@ -47,4 +47,17 @@ test("an outdated deployment names each environment that it did not reach once",
   const stages = [stage("build", "succeeded"), outdated("migrate", "production"), outdated("release", "production")];
   expect(outdatedIn({ stages: stages as Stage[] })).toEqual(["production"]);
   expect(outdatedIn({})).toEqual([]);
+});
+
+test("the gates that a stage waits for are found by its key", () => {
+  const waitingOn = [
+    { kind: "approval", stage: "release", approvalId: "apr_1" },
+    { kind: "approval", stage: "notify" },
+    { kind: "freeze", stage: "migrate" },
+  ] as Deployment["waitingOn"];
+  expect(approvalOf({ waitingOn }, "release")).toBe("apr_1");
+  expect(approvalOf({ waitingOn }, "notify")).toBeUndefined();
+  expect(approvalOf({ waitingOn }, "migrate")).toBeUndefined();
+  expect(isFrozen({ waitingOn }, "migrate")).toBe(true);
+  expect(isFrozen({ waitingOn }, "release")).toBe(false);
 });

@@ -56,3 +56,16 @@ export function outdatedIn({ stages = [] }: Pick<Deployment, "stages">): string[
   const outdated = stages.filter(({ reason, environment }) => reason === "outdated" && environment);
   return [...new Set(outdated.map(({ environment }) => environment ?? ""))];
 }
+
+/** The approval that the stage waits for. */
+export function approvalOf({ waitingOn }: Pick<Deployment, "waitingOn">, stage: string): string | undefined {
+  for (const waiting of waitingOn) {
+    if (waiting.kind === "approval" && waiting.stage === stage) return waiting.approvalId ?? undefined;
+  }
+  return undefined;
+}
+
+/** Whether the stage waits for the end of a freeze. */
+export function isFrozen({ waitingOn }: Pick<Deployment, "waitingOn">, stage: string): boolean {
+  return waitingOn.some((waiting) => waiting.kind === "freeze" && waiting.stage === stage);
+}

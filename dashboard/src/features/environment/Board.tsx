@@ -8,11 +8,13 @@ import { pipelineQuery } from "@/api/pipeline";
 import type { Environment } from "@/api/types";
 import { ProblemPanel } from "@/features/problem";
 import { useFavicon, useTitle } from "@/lib/favicon";
+import { paths } from "@/lib/paths";
 import { usePreferences } from "@/lib/preferences";
 import { useStableCallback } from "@/lib/useStableCallback";
 import { environment as texts } from "@/texts/en/environment";
 import { Button } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
+import { Link } from "@/ui/Link";
 import { PageHead } from "@/ui/Page";
 import { SkeletonCards } from "@/ui/Skeleton";
 import { ActionDialog } from "./ActionDialog";
@@ -75,6 +77,11 @@ export function Board(): ReactNode {
       {record.data?.stop && <StoppedBar org={org} pipeline={record.data} stop={record.data.stop} role={viewer.role} />}
       <PageHead
         title={texts.title}
+        badge={
+          <Link to={paths.pipelineSettings(org, pipeline)} className="text-13 text-ink2 underline max-md:ml-auto">
+            {texts.settings}
+          </Link>
+        }
         tally={[
           { count: tally.free, word: texts.tally.free },
           { count: tally.yours, word: texts.tally.yours },

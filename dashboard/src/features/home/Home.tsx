@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { myApprovalsQuery } from "@/api/approval";
 import { deploymentsQuery } from "@/api/deployment";
 import { meQuery } from "@/api/me";
 import { pipelinesQuery } from "@/api/pipeline";
@@ -23,7 +24,7 @@ import { Countdown } from "@/ui/Countdown";
 import { Link } from "@/ui/Link";
 import { PageHead } from "@/ui/Page";
 import { SkeletonRows } from "@/ui/Skeleton";
-import { pipelineState, sessionState, workState } from "@/ui/state";
+import { approvalState, pipelineState, sessionState, workState } from "@/ui/state";
 import { type Need, needsOf } from "./needs";
 
 const LATELY = 10;
@@ -36,11 +37,19 @@ export function Home(): ReactNode {
   const me = useQuery(meQuery(org)).data;
   const summary = useQuery(summaryQuery(org)).data;
   const sessions = useQuery(mySessionsQuery(org));
+  const approvals = useQuery(myApprovalsQuery(org));
   const deployments = useQuery(deploymentsQuery(org, {}));
   const pipelines = useQuery(pipelinesQuery(org));
   // Rendered together, because a section that is rendered later would shift the layout below it.
-  const isLoading = sessions.isPending || deployments.isPending || pipelines.isPending;
-  const needs = needsOf(sessions.data ?? [], deployments.data?.data ?? [], me?.userId ?? "", now);
+  const isLoading = sessions.isPending || approvals.isPending || deployments.isPending || pipelines.isPending;
+  const needs = needsOf(
+    sessions.data ?? [],
+    approvals.data?.data ?? [],
+    deployments.data?.data ?? [],
+    me?.userId ?? "",
+    now,
+  );
+  const more = (approvals.data?.pagination.total ?? 0) - (approvals.data?.data.length ?? 0);
   if (isLoading) {
     return (
       <>
@@ -59,12 +68,13 @@ export function Home(): ReactNode {
           </p>
         )}
         {needs.map((need) => (
-          <NeedRow
-            key={need.kind === "failure" ? need.deployment.id : need.session.sessionId + need.kind}
-            org={org}
-            need={need}
-          />
+          <NeedRow key={keyOf(need)} org={org} need={need} />
         ))}
+        {more > 0 && (
+          <Row to={paths.approvals(org)}>
+            <span className="text-ink2">{texts.moreApprovals(more)}</span>
+          </Row>
+        )}
       </Section>
       <Section title={texts.yours}>
         {sessions.error && !sessions.data && (
@@ -146,12 +156,35 @@ function Row({ to, children }: { to: string; children: ReactNode }) {
 const environmentPath = (org: string, { pipeline, envName }: ListedSession) =>
   paths.environment({ org, pipeline, env: envName });
 
+function keyOf(need: Need): string {
+  switch (need.kind) {
+    case "failure":
+      return need.deployment.id;
+    case "approval":
+      return need.approval.id;
+    default:
+      return need.session.sessionId + need.kind;
+  }
+}
+
 function NeedRow({ org, need }: { org: string; need: Need }) {
   if (need.kind === "failure") {
     const { id, commitId, envName, pipeline } = need.deployment;
     return (
       <Row to={paths.deployment(org, id)}>
         <StateMark state={workState("failed")} word={texts.failed(shortCommit(commitId), envName ?? pipeline)} />
+      </Row>
+    );
+  }
+  if (need.kind === "approval") {
+    const { id, stage, environment, subject, have, needed } = need.approval;
+    return (
+      <Row to={paths.approval(org, id)}>
+        <StateMark
+          state={approvalState("pending")}
+          word={texts.approve(shortCommit(subject.commitId), environment ?? stage)}
+        />
+        <span className="ml-auto shrink-0 font-mono text-12 text-ink3">{texts.votes(have, needed)}</span>
       </Row>
     );
   }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Deployment, ListedSession } from "@/api/types";
+import type { Approval, Deployment, ListedSession } from "@/api/types";
 import { needsOf } from "./needs";
 
 const NOW = Date.UTC(2026, 10, 16, 12);
@@ -17,13 +17,19 @@ const failed = (more: object) =>
     endedAt: iso(1),
     ...more,
   }) as unknown as Deployment;
-const kinds = (sessions: ListedSession[], deployments: Deployment[]) =>
-  needsOf(sessions, deployments, "usr_1", NOW).map(({ kind }) => kind);
+const approval = { id: "apr_1" } as unknown as Approval;
+const kinds = (sessions: ListedSession[], deployments: Deployment[], approvals: Approval[] = []) =>
+  needsOf(sessions, approvals, deployments, "usr_1", NOW).map(({ kind }) => kind);
 
-test("turns come first, then hand-overs, then failures", () => {
+test("turns come first, then hand-overs, then approvals, then failures", () => {
   const asked = session({ handover: { requestedBy: { name: "June" } } });
   const turn = session({ confirmBy: iso(0) });
-  expect(kinds([asked, turn, session({})], [failed({})])).toEqual(["turn", "handover", "failure"]);
+  expect(kinds([asked, turn, session({})], [failed({})], [approval])).toEqual([
+    "turn",
+    "handover",
+    "approval",
+    "failure",
+  ]);
 });
 
 test("failures of others, old ones and settled ones need nobody", () => {

@@ -1,16 +1,18 @@
-// What waits for this person: turns, requests to hand over, and own deployments that failed lately. Pure.
-import type { Deployment, ListedSession } from "@/api/types";
+// What waits for this person: turns, requests to hand over, approvals, and own deployments that failed lately. Pure.
+import type { Approval, Deployment, ListedSession } from "@/api/types";
 import { timeOf } from "@/lib/countdown";
 
 export type Need =
   | { kind: "turn"; session: ListedSession }
   | { kind: "handover"; session: ListedSession; who: string }
+  | { kind: "approval"; approval: Approval }
   | { kind: "failure"; deployment: Deployment };
 
 const FAILURE_AGE = 24 * 3_600_000;
 
 export function needsOf(
   sessions: readonly ListedSession[],
+  approvals: readonly Approval[],
   deployments: readonly Deployment[],
   userId: string,
   now: number,
@@ -27,7 +29,8 @@ export function needsOf(
     })
     .filter((deployment) => isNewest(deployment, deployments))
     .map((deployment): Need => ({ kind: "failure", deployment }));
-  return [...turns, ...handovers, ...failures];
+  const votes = approvals.map((approval): Need => ({ kind: "approval", approval }));
+  return [...turns, ...handovers, ...votes, ...failures];
 }
 
 /** A failure that a newer deployment of the same environment has followed is settled. */

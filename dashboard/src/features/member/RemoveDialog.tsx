@@ -2,10 +2,10 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { endingsQuery, removeMember } from "@/api/member";
 import type { Member } from "@/api/types";
+import { Endings, whyNotYet } from "@/features/ending";
 import { member as texts } from "@/texts/en/member";
 import { Confirm } from "@/ui/Confirm";
 import { showToast } from "@/ui/toasts";
-import { Endings } from "./Endings";
 import { type MemberDialogProps, MemberProblem } from "./MemberDialog";
 
 export function RemoveDialog({ org, member, onDone, onClose }: MemberDialogProps & { member: Member }) {
@@ -24,11 +24,11 @@ export function RemoveDialog({ org, member, onDone, onClose }: MemberDialogProps
       text={texts.removeText}
       action={texts.remove}
       busy={remove.isPending}
-      why={endings.isPending ? texts.checking : endings.error ? texts.refused : undefined}
+      why={whyNotYet(endings)}
       onConfirm={() => remove.mutate()}
       onClose={onClose}
     >
-      <Endings endings={endings} />
+      {endings.error ? <MemberProblem error={endings.error} /> : <Endings endings={endings} />}
       {remove.error && <MemberProblem error={remove.error} />}
     </Confirm>
   );

@@ -3,13 +3,13 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { endingsQuery, updateMember } from "@/api/member";
 import type { Member } from "@/api/types";
+import { Endings, whyNotYet } from "@/features/ending";
 import { grantableBy, hasRole } from "@/lib/roles";
 import { member as texts } from "@/texts/en/member";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
 import { showToast } from "@/ui/toasts";
 import { RoleSelect } from "./AddDialog";
-import { Endings } from "./Endings";
 import { type MemberDialogProps, MemberProblem } from "./MemberDialog";
 
 export function RoleDialog({ org, me, member, onDone, onClose }: MemberDialogProps & { member: Member }) {
@@ -36,13 +36,13 @@ export function RoleDialog({ org, me, member, onDone, onClose }: MemberDialogPro
         }}
       >
         <RoleSelect roles={grantableBy(me.role)} role={role} onChange={setRole} />
-        {endsSessions && <Endings endings={endings} />}
+        {endsSessions && (endings.error ? <MemberProblem error={endings.error} /> : <Endings endings={endings} />)}
         {save.error && <MemberProblem error={save.error} />}
         <Button
           type="submit"
           look="primary"
           busy={save.isPending}
-          why={isWaiting ? texts.checking : endsSessions && endings.error ? texts.refused : undefined}
+          why={endsSessions ? whyNotYet(endings) : undefined}
           className="self-start max-md:w-full"
         >
           {texts.save}

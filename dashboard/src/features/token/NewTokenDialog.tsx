@@ -3,7 +3,8 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { keys } from "@/api/keys";
 import { pipelinesQuery } from "@/api/pipeline";
-import { createToken } from "@/api/token";
+import { createToken, type NewToken } from "@/api/token";
+import type { ApiToken } from "@/api/types";
 import { ProblemPanel } from "@/features/problem";
 import { serverNow } from "@/lib/clock";
 import { token as texts } from "@/texts/en/token";
@@ -14,13 +15,26 @@ import { type Expiry, expiriesOf, formOf, KINDS, type Kind, mayHave, mistakesOf,
 import { Ticks } from "@/ui/Ticks";
 import { TokenOnce } from "./TokenOnce";
 
-export function NewTokenDialog({ org, onClose }: { org: string; onClose: () => void }) {
+export type NewTokenProps = {
+  org: string;
+  onClose: () => void;
+  /** Creates the token of a service account, instead of one of the person. */
+  account?: (request: NewToken) => Promise<ApiToken & { token?: string | null }>;
+};
+
+/** Service accounts have no tokens of people. */
+const ACCOUNT_KINDS = KINDS.filter((kind) => kind !== "user");
+
+export function NewTokenDialog({ org, onClose, account }: NewTokenProps) {
   const queries = useQueryClient();
   const pipelines = useQuery(pipelinesQuery(org));
   const [form, setForm] = useState(() => formOf("ci"));
   const [isTouched, setTouched] = useState(false);
   const create = useMutation({
-    mutationFn: () => createToken(org, requestOf(form, serverNow())),
+    mutationFn: () => {
+      const request = requestOf(form, serverNow());
+      return account ? account(request) : createToken(org, request);
+    },
     onSettled: () => queries.invalidateQueries({ queryKey: keys.tokens(org) }),
     gcTime: 0,
   });
@@ -49,7 +63,7 @@ export function NewTokenDialog({ org, onClose }: { org: string; onClose: () => v
           value={form.kind}
           onChange={(event) => setForm(formOf(event.target.value as Kind, form))}
         >
-          {KINDS.map((kind) => (
+          {(account ? ACCOUNT_KINDS : KINDS).map((kind) => (
             <option key={kind} value={kind}>
               {texts.kinds[kind]}
             </option>
@@ -102,6 +116,16 @@ export function NewTokenDialog({ org, onClose }: { org: string; onClose: () => v
             </option>
           ))}
         </Select>
+        {account && (
+          <Field
+            label={texts.maxSessions}
+            hint={texts.maxSessionsHint}
+            inputMode="numeric"
+            error={mistakes.includes("maxSessions") ? texts.maxSessionsInvalid : undefined}
+            value={form.maxSessions}
+            onChange={(event) => setForm({ ...form, maxSessions: event.target.value })}
+          />
+        )}
         {create.error && <ProblemPanel error={create.error} />}
         <Button type="submit" look="primary" busy={create.isPending} className="self-start max-md:w-full">
           {texts.create}

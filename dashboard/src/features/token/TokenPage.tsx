@@ -8,7 +8,6 @@ import { revokeToken, tokensQuery } from "@/api/token";
 import type { ApiToken } from "@/api/types";
 import { ProblemPanel, showProblem } from "@/features/problem";
 import { useTitle } from "@/lib/favicon";
-import { lazily } from "@/lib/lazily";
 import { token as texts } from "@/texts/en/token";
 import { Button } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
@@ -16,10 +15,8 @@ import { PageHead } from "@/ui/Page";
 import { Segments } from "@/ui/Segments";
 import { SkeletonRows } from "@/ui/Skeleton";
 import { showToast } from "@/ui/toasts";
+import { NewTokenDialog, RevokeDialog } from "./dialogs";
 import { TokenTable } from "./TokenTable";
-
-const NewTokenDialog = lazily(() => import("./NewTokenDialog"), "NewTokenDialog");
-const RevokeDialog = lazily(() => import("./RevokeDialog"), "RevokeDialog");
 
 export function TokenPage(): ReactNode {
   const { org } = useParams({ from: "/o/$org/settings/api-tokens" });

@@ -7,16 +7,28 @@ import { ago, day } from "@/texts/en/time";
 import { Button } from "@/ui/Button";
 import { type Column, Table } from "@/ui/Table";
 
-type Props = { tokens: readonly ApiToken[]; onRevoke: (token: ApiToken) => void };
+type Props = {
+  tokens: readonly ApiToken[];
+  onRevoke: (token: ApiToken) => void;
+  /** They are those of one service account: shows limits instead of owners. */
+  isOfAccount?: boolean;
+};
 
-export function TokenTable({ tokens, onRevoke }: Props) {
+export function TokenTable({ tokens, onRevoke, isOfAccount = false }: Props) {
   const now = useNow("half-minute");
-  return <Table label={texts.title} columns={columns(now, onRevoke)} rows={tokens} rowKey={(token) => token.id} />;
+  return (
+    <Table
+      label={texts.title}
+      columns={columns(now, onRevoke, isOfAccount)}
+      rows={tokens}
+      rowKey={(token) => token.id}
+    />
+  );
 }
 
 const SMALL = "text-13 text-ink2";
 
-function columns(now: number, onRevoke: (token: ApiToken) => void): Column<ApiToken>[] {
+function columns(now: number, onRevoke: (token: ApiToken) => void, isOfAccount: boolean): Column<ApiToken>[] {
   return [
     {
       name: texts.name,
@@ -36,7 +48,9 @@ function columns(now: number, onRevoke: (token: ApiToken) => void): Column<ApiTo
     },
     { name: texts.lastUse, cell: (token) => <span className={SMALL}>{lastUse(token, now)}</span> },
     { name: texts.expiry, phone: true, cell: (token) => <span className={SMALL}>{expiry(token, now)}</span> },
-    { name: texts.owner, cell: (token) => token.userName },
+    isOfAccount
+      ? { name: texts.maxSessions, cell: (token) => token.maxSessions ?? texts.anySessions }
+      : { name: texts.owner, cell: (token) => token.userName },
     {
       name: texts.revoke,
       phone: true,

@@ -27,3 +27,11 @@ test("mistakes are found before the request", () => {
   expect(mistakesOf({ ...formOf("ci"), scopes: [], pipelines: [] })).toEqual(["name", "scopes", "pipelines"]);
   expect(mistakesOf({ ...formOf("ci"), name: "ci/storefront" })).toEqual([]);
 });
+
+test("a limit of sessions is a whole number, and left out if it is empty", () => {
+  const named = { ...formOf("ci"), name: "x" };
+  for (const maxSessions of ["0", "1.5", "1001", "many"])
+    expect(mistakesOf({ ...named, maxSessions }), maxSessions).toEqual(["maxSessions"]);
+  expect(requestOf({ ...named, maxSessions: " 3 " }, 0).maxSessions).toBe(3);
+  expect(requestOf(named, 0).maxSessions).toBeUndefined();
+});

@@ -14,10 +14,14 @@ export type Form = {
   pipelines: readonly string[] | undefined;
   allowForce: boolean;
   expiry: Expiry;
+  /** Empty for any number. Only for tokens of service accounts. */
+  maxSessions: string;
 };
 
 export const SCOPES: readonly Scope[] = ["read", "hold", "deploy", "start", "write", "admin"];
 export const KINDS: readonly Kind[] = ["ci", "agent", "user"];
+
+const MAX_SESSIONS = 1_000;
 
 const DEFAULTS: Record<string, Pick<Form, "scopes" | "allowForce" | "expiry">> = {
   user: { scopes: SCOPES, allowForce: true, expiry: "90" },
@@ -26,7 +30,7 @@ const DEFAULTS: Record<string, Pick<Form, "scopes" | "allowForce" | "expiry">> =
 };
 
 export function formOf(kind: Kind, old?: Form): Form {
-  const base = { name: "", pipelines: undefined, ...old, kind };
+  const base = { name: "", pipelines: undefined, maxSessions: "", ...old, kind };
   return { ...base, ...(DEFAULTS[kind] ?? DEFAULTS.agent!) };
 }
 
@@ -38,14 +42,19 @@ export function expiriesOf(kind: Kind): Expiry[] {
   return kind === "user" ? ["30", "90", "366", "never"] : ["30", "90", "366"];
 }
 
-export type Mistake = "name" | "scopes" | "pipelines";
+export type Mistake = "name" | "scopes" | "pipelines" | "maxSessions";
 
 export function mistakesOf(form: Form): Mistake[] {
   const mistakes: Mistake[] = [];
   if (form.name.trim() === "") mistakes.push("name");
   if (form.scopes.length === 0) mistakes.push("scopes");
   if (form.pipelines?.length === 0) mistakes.push("pipelines");
+  if (form.maxSessions.trim() !== "" && !isSessionLimit(Number(form.maxSessions))) mistakes.push("maxSessions");
   return mistakes;
+}
+
+function isSessionLimit(limit: number): boolean {
+  return Number.isInteger(limit) && limit >= 1 && limit <= MAX_SESSIONS;
 }
 
 const DAY = 86_400_000;
@@ -59,6 +68,7 @@ export function requestOf(form: Form, now: number): NewToken {
     scopes: SCOPES.filter((scope) => form.scopes.includes(scope) && mayHave(form.kind, scope)),
     pipelines: form.pipelines && [...form.pipelines],
     allowForce: form.allowForce,
+    maxSessions: form.maxSessions.trim() === "" ? undefined : Number(form.maxSessions),
     expiresAt: form.expiry === "never" ? undefined : new Date(now + Number(form.expiry) * DAY - MARGIN).toISOString(),
   };
 }

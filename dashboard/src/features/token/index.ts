@@ -1,1 +1,2 @@
+export { AccountTokens } from "./AccountTokens";
 export { TokenPage } from "./TokenPage";

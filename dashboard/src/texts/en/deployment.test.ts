@@ -47,3 +47,14 @@ test("who has a lasting environment, and until when nothing begins there, is nam
 test("an ephemeral environment has no stage that waits", () => {
   expect(waitingSentence({ kind: "work_slot", deploymentId: "dep_1" }, 0)).toBe("dep_1 still has the environment.");
 });
+
+test("an approval names its votes, and says if too few people could vote", () => {
+  const waiting = { kind: "approval", stage: "release" };
+  expect(waitingSentence(waiting, 0)).toBe("release needs an approval.");
+  expect(waitingSentence({ ...waiting, needed: 1, have: 0, eligible: 3 }, 0)).toBe(
+    "release needs an approval: 0 of 1.",
+  );
+  expect(waitingSentence({ ...waiting, needed: 2, have: 1, eligible: 1 }, 0)).toBe(
+    "release needs 2 approvals: 1 of 2. Too few people could vote.",
+  );
+});

@@ -15,6 +15,10 @@ type Waiting = {
   /** Of a hold. */
   by?: { name: string };
   reason?: string;
+  /** Of an approval. */
+  needed?: number | null;
+  have?: number | null;
+  eligible?: number | null;
 };
 
 /** A short version for cards. */
@@ -61,7 +65,7 @@ export function waitingSentence(waiting: Waiting, now: number): string {
         ? `${stage} is tried again at ${clock(Date.parse(waiting.until), now)}.`
         : `${stage} is tried again.`;
     case "approval":
-      return `${stage} needs an approval.`;
+      return approvalSentence(stage, waiting);
     case "running_steps":
       return `Waits for ${stage} to end.`;
     case "engine":
@@ -69,6 +73,12 @@ export function waitingSentence(waiting: Waiting, now: number): string {
     default:
       return `Waits for: ${waiting.kind}.`;
   }
+}
+
+function approvalSentence(stage: string, { needed, have, eligible }: Waiting): string {
+  if (typeof needed !== "number" || typeof have !== "number") return `${stage} needs an approval.`;
+  const votes = `${stage} needs ${needed === 1 ? "an approval" : `${needed} approvals`}: ${have} of ${needed}.`;
+  return typeof eligible === "number" && eligible < needed ? `${votes} Too few people could vote.` : votes;
 }
 
 function begins({ stage }: Waiting, when: string): string {
@@ -83,6 +93,9 @@ function quoted(text: string | undefined): string {
 export const reasonWords: Record<string, string> = {
   outdated: "outdated: a newer deployment was first",
   gate_closed: "a hold or a freeze began before its first step",
+  approval_rejected: "it was rejected",
+  approval_expired: "nobody approved it in time",
+  approval_lapsed: "it was not started in time after its approval, and has to be approved again",
   newer_deployment: "a newer deployment has replaced it",
 };
 
@@ -90,4 +103,10 @@ export const superseded = {
   /** `environments` are those that it did not reach. */
   outdated: (environments: string) =>
     `Outdated: a newer deployment was first in ${environments}. The stages of this one did not begin there.`,
+};
+
+export const override = {
+  gates: { approval: "approval", freeze: "freeze" } as Record<string, string>,
+  and: " and the ",
+  by: (who: string, gates: string, when: string) => `${who} overrode the ${gates}, ${when}:`,
 };

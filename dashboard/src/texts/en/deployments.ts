@@ -20,6 +20,7 @@ export const deployments = {
 
 export const deployment = {
   to: (commit: string, environment: string) => `${commit} to ${environment}`,
+  byFor: (program: string, person: string) => `${program}, for ${person}`,
   cancel: "Cancel",
   canceled: "The deployment is being canceled",
   retry: (stage: string) => `Retry ${stage}`,
@@ -38,6 +39,7 @@ export const deployment = {
   jump: "Show the log",
   showOther: "Show it",
   showEnvironment: (name: string) => `Show ${name}`,
+  showApproval: "Show what waits",
   showFreezes: "Show freezes",
   deploysTo: "Deploys to",
   deadline: (clock: string) => `until ${clock}`,

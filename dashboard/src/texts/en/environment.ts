@@ -15,6 +15,7 @@ export const environment = {
   claim: "Claim",
   claimAny: "Claim any free one",
   deploy: "Deploy",
+  settings: "Settings",
   deployPipeline: "Deploy the pipeline",
   renew: "Renew",
   release: "Release",

@@ -1,6 +1,4 @@
 // Members of the organization.
-import { plural } from "./number";
-
 export const member = {
   title: "Members",
   name: "Name",
@@ -37,13 +35,6 @@ export const member = {
   removeTitle: (name: string) => `Remove ${name}?`,
   removeText: "All tokens and browsers of this person stop within a second. History keeps the name.",
   removed: (name: string) => `${name} was removed`,
-  checking: "Reading what would end",
-  refused: "It would be refused",
-  endsNothing: "No session ends.",
-  ends: (sessions: number) => `${plural(sessions, "session")} end${sessions === 1 ? "s" : ""}:`,
-  holds: "holds",
-  waits: "waits for",
-  moreEnd: "There may be more.",
   link: "Make a sign-in link",
   linkTitle: (name: string) => `Sign-in link for ${name}`,
   linkText: "It works once, within 15 minutes, and a new one voids the one before. Give it to this person only.",

@@ -1,0 +1,1 @@
+export { PipelineSettings } from "./PipelineSettings";

@@ -1,0 +1,2 @@
+export { AccountList } from "./AccountList";
+export { AccountPage } from "./pages";

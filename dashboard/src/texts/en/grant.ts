@@ -1,0 +1,32 @@
+// The settings of a pipeline: grants.
+export const grant = {
+  title: "Settings",
+  grants: "Grants",
+  intro:
+    "A grant raises the role of a group or of one user on this pipeline. It never lowers a role, and what needs an admin can't be granted.",
+  who: "Who",
+  role: "Role here",
+  since: "Since",
+  group: "group",
+  create: "New grant",
+  createText: "It counts from the next request on.",
+  adminsOnly: "Admins change grants",
+  emptyTitle: "No grants yet",
+  emptyText: "Everybody has the same role here as in the organization.",
+  to: "Group or user",
+  choose: "Choose one",
+  chooseRequired: "Choose one.",
+  groups: "Groups",
+  people: "People",
+  programs: "Service accounts",
+  roles: {
+    developer: "Developer: claims, deploys, takes over by force",
+    maintainer: "Maintainer: also ends sessions of others, stops and edits the pipeline",
+  },
+  roleWords: { developer: "Developer", maintainer: "Maintainer" } as Record<string, string>,
+  granted: (name: string) => `${name} has the grant`,
+  delete: "Delete",
+  deleteTitle: (name: string) => `Delete the grant of ${name}?`,
+  deleteText: "What only this grant permits ends at once.",
+  deleted: (name: string) => `The grant of ${name} was deleted`,
+};

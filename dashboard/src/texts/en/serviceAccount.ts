@@ -1,0 +1,31 @@
+// Organization Settings > Service accounts.
+export const serviceAccount = {
+  title: "Service accounts",
+  intro:
+    "A service account is a user for a program, such as the jobs of one repository. It can't sign in and never approves. What it does goes on when the person who made it leaves.",
+  name: "Name",
+  nameHint: "What runs as it, such as ci/storefront",
+  nameRequired: "Give it a name.",
+  role: "Role",
+  description: "Description",
+  since: "Since",
+  create: "New service account",
+  createdToast: (name: string) => `${name} was created`,
+  adminsOnly: "Admins change service accounts",
+  adminsRead: "Admins see tokens and trust policies.",
+  emptyTitle: "No service accounts yet",
+  emptyText: "Make one for CI, and give it a token or a trust policy.",
+  edit: "Change",
+  editTitle: (name: string) => `Change ${name}`,
+  save: "Save",
+  saved: (name: string) => `${name} was changed`,
+  delete: "Delete",
+  deleteTitle: (name: string) => `Delete ${name}?`,
+  deleteText:
+    "All its tokens stop within a second, its trust policies are gone, and its sessions end. History keeps the name.",
+  deleted: (name: string) => `${name} was deleted`,
+  tokens: "Tokens",
+  tokensText: "A session belongs to the token that claimed it. Other tokens of the account are somebody else there.",
+  noTokens: "It has no tokens.",
+  newToken: "New token",
+};
