@@ -40,6 +40,7 @@ pub(crate) enum Named {
     Secret(String),
     Pipeline(String),
     Freeze(String),
+    Group(String),
 }
 
 impl Named {
@@ -49,7 +50,8 @@ impl Named {
             | Self::Session { id, .. }
             | Self::Secret(id)
             | Self::Pipeline(id)
-            | Self::Freeze(id) => id,
+            | Self::Freeze(id)
+            | Self::Group(id) => id,
         }
     }
 }

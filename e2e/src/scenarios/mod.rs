@@ -1,6 +1,7 @@
 //! Scenarios: deployments from end to end, through server, Temporal, worker, runners and git, as defined in
 //! `e2e/scenarios`. Their format is documented in `e2e/scenarios/README.md`.
 
+mod approvals;
 mod calls;
 mod compare;
 mod fill;

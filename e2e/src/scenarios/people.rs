@@ -13,7 +13,10 @@ pub(crate) struct People {
     /// The organization's slug.
     pub(crate) slug: String,
     owner: String,
+    /// The tokens of other users, by the users' names.
     others: HashMap<String, String>,
+    /// Their ids.
+    ids: HashMap<String, String>,
 }
 
 impl People {
@@ -24,7 +27,7 @@ impl People {
             ["admin", "bootstrap", "--slug", slug, "--owner-email", &email, "--owner-name", "Owner"];
         let made = parts.admin(&arguments).await?;
         let owner = made["token"].as_str().context("admin bootstrap printed no token")?.to_owned();
-        Ok(Self { slug: slug.to_owned(), owner, others: HashMap::new() })
+        Ok(Self { slug: slug.to_owned(), owner, others: HashMap::new(), ids: HashMap::new() })
     }
 
     pub(crate) fn owner(&self) -> &str {
@@ -46,12 +49,25 @@ impl People {
         let email = format!("{name}@{}.example.test", self.slug);
         let member = json!({ "email": email, "name": name, "role": role });
         let path = format!("/organizations/{}/members", self.slug);
-        parts.api.call_ok(Method::POST, &path, &self.owner, Some(&member)).await?;
+        let added = parts.api.call_ok(Method::POST, &path, &self.owner, Some(&member)).await?;
+        let id = added["userId"].as_str().context("a member has no id")?;
+        self.ids.insert(name.to_owned(), id.to_owned());
         let arguments =
             ["admin", "create-token", "--organization", &self.slug, "--email", &email, "--name", "scenario"];
         let made = parts.admin(&arguments).await?;
         let token = made["token"].as_str().context("admin create-token printed no token")?.to_owned();
         self.others.insert(name.to_owned(), token.clone());
         Ok(token)
+    }
+
+    /// Returns the id of a user, who is created if the name is used for the first time.
+    pub(crate) async fn user(&mut self, parts: &Parts, name: &str) -> anyhow::Result<String> {
+        self.token(parts, Some(name)).await?;
+        self.ids.get(name).cloned().with_context(|| format!("`{name}` is not a member"))
+    }
+
+    /// Adds the token of a service account, which acts by this name.
+    pub(crate) fn add_token(&mut self, name: &str, token: String) {
+        self.others.insert(name.to_owned(), token);
     }
 }

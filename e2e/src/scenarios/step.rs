@@ -44,6 +44,12 @@ actions! {
     "endHold" EndHold(EndHold),
     "freeze" Freeze(Freeze),
     "updateFreeze" UpdateFreeze(UpdateFreeze),
+    "group" Group(Group),
+    "serviceAccount" ServiceAccount(ServiceAccount),
+    "approve" Approve(Approve),
+    "reject" Reject(Reject),
+    "withdraw" Withdraw(Withdraw),
+    "override" Override(Override),
     "createPipeline" CreatePipeline(CreatePipeline),
     "createSecret" CreateSecret(CreateSecret),
     "updateSecret" UpdateSecret(UpdateSecret),
@@ -118,10 +124,12 @@ macro_rules! step_struct {
     };
 }
 
+mod approvals;
 mod production;
 mod runners;
 mod secrets;
 
+pub(crate) use approvals::{Approve, Group, Override, Reject, ServiceAccount, Withdraw};
 pub(crate) use production::{EndHold, Freeze, Hold, Member, UpdateFreeze};
 pub(crate) use runners::{Continue, Ended, Kill, Pause, Pool, Revoke, StartRunner, Terminate};
 pub(crate) use secrets::{CreatePipeline, CreateSecret, Nowhere, SetSecret, UpdateSecret};

@@ -8,8 +8,13 @@ use crate::scenarios::fixture::{Named, ScenarioFixture};
 impl ScenarioFixture<'_> {
     /// Reads `d1` · `s1` · `k1` · `d1/attempts/STAGE` · `d1/secret-reads` · `k1/reads` · `environment/NAME` ·
     /// `history/NAME` · `environments` · `lasting/NAME` · `lasting/NAME/history` · `pipeline` · `pools` · `runners` ·
-    /// `secrets`; or `received/NAME`, what a git server of this scenario got.
+    /// `secrets`; or `approval/d1/STAGE`, the newest approval; or `received/NAME`, what a git server of this scenario got.
     pub(super) async fn read_target(&self, target: &str) -> anyhow::Result<Value> {
+        if let Some((deployment, stage)) =
+            target.strip_prefix("approval/").and_then(|rest| rest.split_once('/'))
+        {
+            return self.approval(&(deployment.to_owned(), stage.to_owned())).await;
+        }
         if let Some(name) = target.strip_prefix("received/") {
             return Ok(self.private_git()?.server(name)?.received());
         }
@@ -37,6 +42,7 @@ impl ScenarioFixture<'_> {
                 Named::Pipeline(id) => self.organization_path(&format!("/pipelines/{id}")),
                 Named::Deployment(_) => self.deployment_path(name, "")?,
                 Named::Freeze(_) => self.freeze_path(name)?,
+                Named::Group(id) => self.organization_path(&format!("/groups/{id}")),
                 Named::Session { .. } => self.session_path(name, "")?,
             },
             _ => bail!("unknown target `{target}`"),
