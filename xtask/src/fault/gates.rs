@@ -1,5 +1,5 @@
 //! `cargo xtask fault gates`: builds daemon, runner, entrypoint and e2e's program, and runs deployments into lasting
-//! environments under faults.
+//! environments, and votes on approvals, under faults.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,6 +15,15 @@ pub(crate) struct Options {
     deployments: u64,
     #[arg(long, default_value_t = 40)]
     faults: u64,
+    /// Number of approvals that are open at the same time
+    #[arg(long, default_value_t = 50)]
+    approvals: u64,
+    /// Number of people who vote on each of them
+    #[arg(long, default_value_t = 200)]
+    voters: u64,
+    /// Number of faults while they vote
+    #[arg(long, default_value_t = 9)]
+    approval_faults: u64,
     /// Print only the program's JSON object on stdout
     #[arg(long)]
     json: bool,
@@ -39,6 +48,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
         build_program(workspace, &["fault", "gates"], options.release, options.bin_dir.as_deref())?;
     program.args(["--deployments", &options.deployments.to_string()]);
     program.args(["--faults", &options.faults.to_string()]);
+    program.args(["--approvals", &options.approvals.to_string()]);
+    program.args(["--voters", &options.voters.to_string()]);
+    program.args(["--approval-faults", &options.approval_faults.to_string()]);
     if let Some(seed) = options.seed {
         program.args(["--seed", &seed.to_string()]);
     }

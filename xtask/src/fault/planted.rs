@@ -52,6 +52,16 @@ const DEPLOYMENT_BUGS: [&str; 10] = [
 /// The same for lasting environments.
 const GATE_BUGS: [&str; 4] =
     ["slot_between_stages", "older_after_newer", "hold_ignored_at_start", "freeze_ignored_on_retry"];
+/// The same for approvals.
+const APPROVAL_BUGS: [&str; 5] = [
+    "vote_per_token",
+    "digest_not_compared",
+    "lapsed_approval_starts",
+    "latest_without_new_plan",
+    "withdrawn_vote_counts",
+];
+/// How many approvals are open at the same time, how many people vote, and how many faults come meanwhile.
+const APPROVAL_ARGUMENTS: [&str; 6] = ["--approvals", "5", "--voters", "40", "--approval-faults", "2"];
 /// Bugs searched for without faults: a fault that lasts longer than a lease ends the overdue job and hides
 /// the bug.
 const WITHOUT_FAULTS: [&str; 1] = ["overdue_keeps_lease"];
@@ -69,6 +79,8 @@ enum Campaign {
     Locks,
     Deployments,
     Gates,
+    /// The campaign of gates without its part with lasting environments
+    Approvals,
     /// No campaign: each bug has a test that must fail. Needs `DATABASE_URL`, as the tests do
     Secrets,
 }
@@ -119,6 +131,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
         Campaign::Locks => &LOCK_BUGS,
         Campaign::Deployments => &DEPLOYMENT_BUGS,
         Campaign::Gates => &GATE_BUGS,
+        Campaign::Approvals => &APPROVAL_BUGS,
         Campaign::Secrets => &[],
     };
     if let Some(only) = options.only.as_deref().filter(|only| !names.contains(only)) {
@@ -192,7 +205,8 @@ pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<ExitCode> {
 
 fn bugs() -> BTreeSet<&'static str> {
     let tested = TESTED_BUGS.iter().map(|bug| bug.name);
-    LOCK_BUGS.into_iter().chain(DEPLOYMENT_BUGS).chain(GATE_BUGS).chain(tested).collect()
+    let by_campaigns = LOCK_BUGS.into_iter().chain(DEPLOYMENT_BUGS).chain(GATE_BUGS).chain(APPROVAL_BUGS);
+    by_campaigns.chain(tested).collect()
 }
 
 /// Builds the daemon with all bugs, one of which can be chosen when it is started.
@@ -217,8 +231,12 @@ fn search(root: &Path, programs: &Programs, options: &Options, name: &str) -> an
         }
         Campaign::Secrets => {}
         Campaign::Gates => {
-            search.args(["gates", "--deployments", &options.deployments.to_string()]);
+            search.args(["gates", "--approvals", "0", "--deployments", &options.deployments.to_string()]);
             search.args(["--faults", &options.faults.to_string()]).arg("--entry").arg(&programs.entry);
+        }
+        Campaign::Approvals => {
+            search.args(["gates", "--deployments", "0"]).args(APPROVAL_ARGUMENTS);
+            search.arg("--entry").arg(&programs.entry);
         }
         Campaign::Deployments => {
             search.args(["deployments", "--deployments", &options.deployments.to_string()]);

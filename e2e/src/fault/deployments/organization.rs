@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::fault::deployments::stack::Stack;
+use crate::fault::deployments::stack::{AdminClient, Stack};
 use crate::fault::fixture::parse_id;
 use crate::parts::api::Api;
 use crate::parts::runner::{Backend, Runner};
@@ -39,13 +39,23 @@ impl Organization {
         api: &Api,
         (number, role): (usize, &str),
     ) -> anyhow::Result<Person> {
-        let email = format!("person-{number}@example.test");
-        let body = json!({ "email": email, "name": format!("Person {number}"), "role": role });
+        let user = self.invite(api, (number, role)).await?;
+        Ok(Person { user, token: Self::new_token(&stack.admin_client(), number).await? })
+    }
+
+    /// Adds a member without a token.
+    pub(crate) async fn invite(&self, api: &Api, (number, role): (usize, &str)) -> anyhow::Result<Uuid> {
+        let body = json!({ "email": email(number), "name": format!("Person {number}"), "role": role });
         let added = self.call(api, Method::POST, "/members", &body).await?;
-        let user = parse_id(&text_field(&added, "userId")?).context("a member has no id")?;
+        parse_id(&text_field(&added, "userId")?).context("a member has no id")
+    }
+
+    /// Creates a token of a member.
+    pub(crate) async fn new_token(admin: &AdminClient, number: usize) -> anyhow::Result<String> {
+        let email = email(number);
         let arguments =
             ["admin", "create-token", "--organization", SLUG, "--email", &email, "--name", "fault"];
-        Ok(Person { user, token: text_field(&stack.admin_json(&arguments).await?, "token")? })
+        text_field(&admin.json(&arguments).await?, "token")
     }
 
     /// Creates a runner in a pool, and starts it.
@@ -82,6 +92,10 @@ impl Organization {
     }
 }
 
-pub(super) fn text_field(from: &Value, key: &str) -> anyhow::Result<String> {
+fn email(number: usize) -> String {
+    format!("person-{number}@example.test")
+}
+
+pub(crate) fn text_field(from: &Value, key: &str) -> anyhow::Result<String> {
     from[key].as_str().map(str::to_owned).with_context(|| format!("no `{key}` in {from}"))
 }

@@ -2,6 +2,7 @@
 //! separate proxy for every pair that communicates.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -63,6 +64,18 @@ pub(crate) struct ProxiedRunner {
     pub(crate) runner: Runner,
     pub(crate) to_server: Proxy,
     backend: Backend,
+}
+
+/// Runs operators' commands.
+pub(crate) struct AdminClient {
+    daemon: PathBuf,
+    database_url: String,
+}
+
+impl AdminClient {
+    pub(crate) async fn json(&self, arguments: &[&str]) -> anyhow::Result<Value> {
+        admin_json(&self.daemon, &self.database_url, arguments).await
+    }
 }
 
 impl Stack {
@@ -148,7 +161,11 @@ impl Stack {
 
     /// Runs an operator's command directly on the database and returns its output.
     pub(crate) async fn admin_json(&self, arguments: &[&str]) -> anyhow::Result<Value> {
-        admin_json(&self.programs.daemon, &self.postgres.url(), arguments).await
+        self.admin_client().json(arguments).await
+    }
+
+    pub(crate) fn admin_client(&self) -> AdminClient {
+        AdminClient { daemon: self.programs.daemon.clone(), database_url: self.postgres.url() }
     }
 
     pub(crate) fn repository_url(&self) -> Option<String> {

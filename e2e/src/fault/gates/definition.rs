@@ -17,12 +17,12 @@ pub(crate) const NOWHERE: &str = "-";
 
 /// A step appends a line to the journal when it begins, four times a second while it works, and when it ends. Each
 /// line is one write to a file that is opened for appending, so lines are not mixed.
-const NOTE: &str = r#"note() {
+pub(crate) const NOTE: &str = r#"note() {
   printf '%s %s %s %s %s %s %s %s %s\n' "$1" "$PLACE" "$GREENROOM_DEPLOYMENT_ID" "$GREENROOM_STAGE" \
     "$GREENROOM_ATTEMPT" "$GREENROOM_STEP" "$GREENROOM_JOB_ID" "$2" "$(date +%s%6N)" >> "$JOURNAL"
 }
 "#;
-const WORK: &str = r#"note began 0
+pub(crate) const WORK: &str = r#"note began 0
 left=$TICKS
 while [ "$left" -gt 0 ]; do
   sleep 0.25 || true
@@ -34,7 +34,7 @@ const WORK_LONG_SOMETIMES: &str = r#"case "$GREENROOM_COMMIT_ID" in
   *0) TICKS=24 ;;
 esac
 "#;
-const END: &str = "note ended 0\n";
+pub(crate) const END: &str = "note ended 0\n";
 
 /// What is special about a deployment. It is the last digit of its commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,7 @@
-//! `fault gates`: the campaign against lasting environments: their work slots, their order, holds and freezes.
+//! `fault gates`: the campaign against what may keep a stage from beginning. The first part is about lasting environments:
+//! their work slots, their order, holds and freezes. The second part is about approvals.
 
+mod approvals;
 mod check;
 mod client;
 mod definition;
@@ -33,6 +35,7 @@ use crate::fault::deployments::stack::Stack;
 use crate::fault::deployments::{panics, settle};
 use crate::fault::fault_schedule::fault_schedule;
 use crate::fault::finding::Finding;
+use crate::fault::gates::approvals::{JudgedVotes, Votes};
 use crate::fault::gates::check::Evidence;
 use crate::fault::gates::client::{Client, Shared};
 use crate::fault::gates::fixture::GateFixture;
@@ -89,56 +92,88 @@ async fn campaign(stack: &mut Stack, options: &Gates, seed: u64) -> anyhow::Resu
         mark: mark.clone(),
         max_runner_downtime: MAX_RUNNER_DOWNTIME_MILLIS,
     };
+    let started = Instant::now();
+    let organization = &shared.fixture.organization;
+    let (mut result, mut waiting) = (DriverResult::default(), settle::Waiting::new());
+    if options.deployments > 0 {
+        let run = run_deployments(stack, options, (&shared, &journal), (&mut injector, seed));
+        (result, waiting) = Box::pin(run).await?;
+    }
+    let mut votes = None;
+    if options.approvals > 0 {
+        let files = (journal.path.as_path(), run.as_str());
+        votes = Some(Box::pin(Votes::run(stack, organization, options, files, &mut injector)).await?);
+        waiting.extend(settle::settle(stack, organization).await?);
+    }
+    let mut report = Report {
+        seed,
+        planted: options.campaign.planted.clone(),
+        deployments: shared.load.settled(),
+        has_deployments: options.deployments > 0,
+        ..Report::default()
+    };
+    report.found.add(settle::left_over(&mark).await);
+    report.found.add(find_dead(stack).map(|text| Finding::new("D10", text)).into_iter().collect());
+    report.found.add(panics(stack));
+    let ledger = Ledger::read(&stack.postgres.url(), organization.id).await?;
+    let gates = GateLedger::read(stack, organization).await?;
+    {
+        let (history, lines) = (shared.history(), journal.lines());
+        let reports = journal::reports(&lines);
+        let of_deployments =
+            deployment_check::Evidence::new((&history.requests, &[]), &reports, &ledger, &waiting);
+        report.found.add(deployment_check::of_any_deployments(&of_deployments));
+        report.found.add(check::all(&Evidence::new(&history, &lines, &ledger, &gates)));
+        if options.campaign.keep {
+            keep(stack, &history, &lines, &ledger, &gates)?;
+        }
+        report.count(&history, &ledger, &gates, &result);
+    }
+    if let Some(votes) = votes {
+        let JudgedVotes { report: of_votes, findings, evidence } = votes.judge(stack, organization).await?;
+        report.found.add(findings);
+        report.approvals = Some(of_votes);
+        if options.campaign.keep {
+            std::fs::write(stack.folder.path.join("judged-votes.txt"), evidence)?;
+        }
+    }
+    let DriverResult { findings, .. } = result;
+    report.found.add(findings);
+    report.seconds = started.elapsed().as_secs();
+    report.judge(clock.step());
+    Ok(report)
+}
+
+/// Runs the part with lasting environments.
+async fn run_deployments(
+    stack: &mut Stack,
+    options: &Gates,
+    (shared, journal): (&Arc<Shared>, &Journal),
+    (injector, seed): (&mut Injector, u64),
+) -> anyhow::Result<(DriverResult, settle::Waiting)> {
     let mut schedule =
         fault_schedule(&fault_kinds(&options.campaign.only), options.faults, &mut injector.rng);
     // The job of a killed runner is lost after half a minute only. In each group it comes first, so that the campaign
     // goes on meanwhile.
     schedule.chunks_mut(FAULTS.len()).for_each(<[Fault]>::sort);
-    let started = Instant::now();
     let mut observers = JoinSet::new();
-    observers.spawn(Arc::clone(&shared).observe_waiting());
-    let mut clients = start_clients(&shared, options.deployments, seed);
+    observers.spawn(Arc::clone(shared).observe_waiting());
+    let mut clients = start_clients(shared, options.deployments, seed);
     let driver = FaultDriver {
         load: &shared.load,
-        work: &journal,
-        clock,
+        work: journal,
+        clock: journal.clock,
         deployments: options.deployments,
         has_long_work: false,
     };
-    let result = driver.run(stack, &mut injector, &schedule).await?;
+    let result = driver.run(stack, injector, &schedule).await?;
     while let Some(ended) = clients.join_next().await {
         ended?;
     }
     print_progress("all deployments were requested; waiting until all have ended");
     let waiting = settle::settle(stack, &shared.fixture.organization).await?;
     observers.abort_all();
-    let mut report = Report {
-        seed,
-        planted: options.campaign.planted.clone(),
-        deployments: shared.load.settled(),
-        ..Report::default()
-    };
-    report.found.add(settle::left_over(&mark).await);
-    report.found.add(find_dead(stack).map(|text| Finding::new("D10", text)).into_iter().collect());
-    report.found.add(panics(stack));
-    let organization = &shared.fixture.organization;
-    let ledger = Ledger::read(&stack.postgres.url(), organization.id).await?;
-    let gates = GateLedger::read(stack, organization).await?;
-    let (history, lines) = (shared.history(), journal.lines());
-    let reports = journal::reports(&lines);
-    let of_deployments =
-        deployment_check::Evidence::new((&history.requests, &[]), &reports, &ledger, &waiting);
-    report.found.add(deployment_check::of_any_deployments(&of_deployments));
-    report.found.add(check::all(&Evidence::new(&history, &lines, &ledger, &gates)));
-    if options.campaign.keep {
-        keep(stack, &history, &lines, &ledger, &gates)?;
-    }
-    report.count(&history, &ledger, &gates, &result);
-    let DriverResult { findings, .. } = result;
-    report.found.add(findings);
-    report.seconds = started.elapsed().as_secs();
-    report.judge(clock.step());
-    Ok(report)
+    Ok((result, waiting))
 }
 
 fn start_clients(shared: &Arc<Shared>, deployments: u64, seed: u64) -> JoinSet<()> {

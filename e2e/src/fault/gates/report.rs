@@ -1,4 +1,4 @@
-//! The result of a campaign against lasting environments, for programs and people.
+//! The result of a campaign against lasting environments and approvals, for programs and people.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -11,6 +11,7 @@ use crate::fault::deployments::fault_driver::DriverResult;
 use crate::fault::deployments::faults::Fault;
 use crate::fault::deployments::ledger::Ledger;
 use crate::fault::finding::FindingSummary;
+use crate::fault::gates::approvals::ApprovalReport;
 use crate::fault::gates::history::History;
 use crate::fault::gates::ledger::GateLedger;
 
@@ -42,6 +43,11 @@ pub(crate) struct Report {
     /// Faults that hit a step at work.
     pub(crate) faults_while_working: u64,
     pub(crate) faults_by_kind: BTreeMap<Fault, u64>,
+    /// The part with approvals, or null if there was none.
+    pub(crate) approvals: Option<ApprovalReport>,
+    /// Whether there was a part with lasting environments.
+    #[serde(skip)]
+    pub(crate) has_deployments: bool,
     pub(crate) seconds: u64,
     pub(crate) seed: u64,
     pub(crate) planted: Option<String>,
@@ -93,6 +99,11 @@ impl Report {
     }
 
     fn void_reason(&self) -> Option<String> {
+        let of_deployments = || self.has_deployments.then(|| self.void_reason_of_deployments()).flatten();
+        self.approvals.as_ref().and_then(ApprovalReport::void_reason).or_else(of_deployments)
+    }
+
+    fn void_reason_of_deployments(&self) -> Option<String> {
         if MAX_ENDED_PER_LIVE * self.became_live < self.ended {
             let (became_live, ended) = (self.became_live, self.ended);
             return Some(format!(
@@ -132,6 +143,16 @@ impl CampaignReport for Report {
             "{deployments} deployments, {ended} ended, {tenures} times at work in an environment; {holds} holds, \
              {freezes} freezes, {rollbacks} rollbacks, {faults} faults"
         )?;
+        if let Some(ApprovalReport { approvals, votes, acknowledged_votes, attacks, faults, .. }) =
+            &self.approvals
+        {
+            let attacks: usize = attacks.values().sum();
+            writeln!(
+                out,
+                "{approvals} approvals, {votes} requests to vote, {acknowledged_votes} votes acknowledged, {attacks} \
+                 attacks, {faults} faults"
+            )?;
+        }
         writeln!(out, "{} violations in {} s, seed {}", self.found.violations, self.seconds, self.seed)
     }
 }
@@ -143,6 +164,7 @@ mod tests {
     fn good() -> Report {
         let mut report =
             Report { ended: 4, became_live: 3, faults: 2, faults_while_working: 1, ..Report::default() };
+        report.has_deployments = true;
         report.waited_for.insert(WORK_SLOT.to_owned(), 1);
         report.waited_for.insert("hold".to_owned(), 1);
         report
@@ -158,5 +180,8 @@ mod tests {
         }
         assert!(Report { faults_while_working: 0, ..good() }.void_reason().is_some());
         assert!(Report { ended: 16, ..good() }.void_reason().is_some());
+        assert_eq!(Report { ended: 16, has_deployments: false, ..good() }.void_reason(), None);
+        let without_votes = Report { approvals: Some(ApprovalReport::default()), ..good() };
+        assert!(without_votes.void_reason().is_some());
     }
 }
