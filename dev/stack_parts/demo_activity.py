@@ -27,6 +27,8 @@ def seed(home, seeding):
     activity.create_sessions()
     activity.deploy_pipelines()
     activity.create_tokens()
+    activity.create_group()
+    activity.create_service_account()
     if process.recorded(home, "runner"):
         activity.await_deployments()
     activity.rotate_secrets()
@@ -188,6 +190,23 @@ class Activity:
             {"name": "code-review", "kind": "agent", "scopes": ["read"]},
         ):
             self.post("developer", "/api-tokens", body, f"token-{body['name']}")
+
+    def create_group(self):
+        """Creates a group of those who approve releases, with a grant."""
+        group = {"name": "release-managers", "description": "Approve what goes to production"}
+        group_id = self.post("admin", "/groups", group, "group")["id"]
+        for who in ("maintainer", "admin"):
+            _, me = call("GET", f"{self.base}/me", self.token(who))
+            self.post("admin", f"/groups/{group_id}/members/{me['data']['userId']}", None, f"group-{who}", "PUT")
+        path = f"/pipelines/{self.pipelines['storefront']}/grants/groups/{group_id}"
+        self.post("admin", path, {"role": "maintainer"}, "grant", "PUT")
+
+    def create_service_account(self):
+        """Creates a service account. The secret of its token is not kept, so it is never used."""
+        account = {"name": "docs-site-ci", "role": "developer", "description": "Jobs of the repository docs-site"}
+        account_id = self.post("admin", "/service-accounts", account, "service-account")["id"]
+        token = {"name": "main", "pipelines": [self.pipelines["docs-site"]], "maxSessions": 1}
+        self.post("admin", f"/service-accounts/{account_id}/api-tokens", token, "service-account-token")
 
     def await_deployments(self):
         """Waits for the end of those that should end soon. On a slow machine that takes longer than a place in a queue is kept."""

@@ -70,7 +70,7 @@ def read_facts(home, organization):
     sql = f"""select jsonb_build_object(
         'organization', '{organization}'::uuid,
         'members', (select jsonb_object_agg(email, jsonb_build_object('id', user_id, 'name', name))
-                    from memberships where organization_id = '{organization}'),
+                    from memberships where organization_id = '{organization}' and email is not null),
         'columns', (select jsonb_object_agg(name, columns) from (
                         select table_name as name, jsonb_agg(column_name) as columns
                         from information_schema.columns where table_schema = 'public' group by table_name) t),
