@@ -23,14 +23,16 @@ create table trust_policies (
 create unique index trust_policies_name on trust_policies (organization_id, service_account_id, lower(name))
     where deleted_at is null;
 
--- Tokens of issuers that were exchanged, until they have expired: each can be exchanged once.
+-- Tokens of issuers that were exchanged, until they have expired: each can be exchanged once, also if several organizations
+-- trust its issuer.
 create table exchanged_tokens (
     organization_id uuid not null references organizations,
     issuer text not null,
     -- A hash of the token's id (`jti`), or of what was signed.
     replay_id bytea not null check (octet_length(replay_id) = 32),
     keep_until timestamptz not null,
-    primary key (organization_id, issuer, replay_id)
+    primary key (organization_id, issuer, replay_id),
+    unique (issuer, replay_id)
 );
 create index exchanged_tokens_keep_until on exchanged_tokens (keep_until);
 

@@ -143,18 +143,23 @@ impl ExchangeFixture {
 
     /// Creates a policy for `main` of the repository 74, with changes. Returns its id.
     pub async fn trust(&self, account: &str, changes: Value) -> String {
-        let mut body = json!({
-            "name": "shop, main",
-            "issuer": self.issuer.address,
-            "claims": { "repository_id": "74", "ref": "refs/heads/main" },
-            "pipelines": [self.fixture.pipeline],
-        });
+        let mut body = self.policy(&self.fixture.pipeline);
         for (name, value) in changes.as_object().unwrap() {
             body[name] = value.clone();
         }
         let path = format!("/service-accounts/{account}/trust-policies");
         let made = self.fixture.of_organization(&self.fixture.owner, Method::POST, &path, body).await;
         made["data"]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Returns the request of a policy for `main` of the repository 74.
+    pub fn policy(&self, pipeline: &str) -> Value {
+        json!({
+            "name": "shop, main",
+            "issuer": self.issuer.address,
+            "claims": { "repository_id": "74", "ref": "refs/heads/main" },
+            "pipelines": [pipeline],
+        })
     }
 
     pub fn origin(&self) -> &str {
@@ -194,12 +199,16 @@ impl ExchangeFixture {
     }
 
     pub async fn exchange_for(&self, account: &str, subject: &str, actor: Option<&str>) -> Exchanged {
-        let address = self.address_of(account);
+        self.exchange_at(&self.address_of(account), subject, actor).await
+    }
+
+    /// Exchanges a token for one of the account at this address.
+    pub async fn exchange_at(&self, address: &str, subject: &str, actor: Option<&str>) -> Exchanged {
         let mut form = vec![
             ("grant_type", EXCHANGE),
             ("subject_token", subject),
             ("subject_token_type", JWT),
-            ("resource", &address),
+            ("resource", address),
         ];
         if let Some(actor) = actor {
             form.extend([("actor_token", actor), ("actor_token_type", ACCESS_TOKEN)]);

@@ -282,6 +282,29 @@ async fn a_token_is_exchanged_once() {
     exchange.fixture.end().await;
 }
 
+#[tokio::test]
+async fn a_token_is_exchanged_in_one_organization() {
+    let (_database, pool) = TestDatabase::create().await;
+    let exchange = ExchangeFixture::new(&pool).await;
+    let server = &exchange.fixture.server;
+    let owner = server.organization("other").await;
+    let pipeline = server.pipeline(&owner, "Shop").await;
+    let accounts = "/organizations/other/service-accounts";
+    let body = json!({ "name": "bot", "role": "developer" });
+    let (_, made) = server.json(Method::POST, accounts, &owner.token, Some(body)).await;
+    let path = format!("{accounts}/{}", made["data"]["id"].as_str().unwrap());
+    let policies = format!("{path}/trust-policies");
+    let policy = exchange.policy(&pipeline);
+    let (status, made) = server.json(Method::POST, &policies, &owner.token, Some(policy)).await;
+    assert_eq!(status.as_u16(), 201, "{made}");
+    let address = format!("{}/api/v1{path}", exchange.origin());
+    let subject = exchange.subject(&json!({}));
+    exchange.exchange(&subject).await.token();
+    assert!(exchange.exchange_at(&address, &subject, None).await.is_refused());
+    exchange.exchange_at(&address, &exchange.subject(&json!({})), None).await.token();
+    exchange.fixture.end().await;
+}
+
 /// Lets a token expire.
 async fn expire(exchange: &ExchangeFixture, token: &str) {
     let sql = "update api_tokens set expires_at = clock_timestamp() where hint = left($1, 8)";
