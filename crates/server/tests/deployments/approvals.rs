@@ -302,7 +302,8 @@ async fn an_admin_overrides_with_a_reason_that_stays() {
     let approvals = Approvals::new(&pool, RELEASE).await;
     let (id, approval) = approvals.waiting(&approvals.fixture.owner).await;
     let path = format!("/organizations/acme/deployments/{id}/stages/release/override");
-    let body = json!({ "reason": "outage", "gates": ["approval"] });
+    let (owner, body) =
+        (&approvals.fixture.owner.token, json!({ "reason": "outage", "gates": ["approval"] }));
     let (status, _) = approvals
         .fixture
         .server
@@ -310,7 +311,7 @@ async fn an_admin_overrides_with_a_reason_that_stays() {
         .await;
     assert_eq!(status, 403);
     let (status, response) =
-        approvals.fixture.server.json(Method::POST, &path, &approvals.fixture.owner.token, Some(body)).await;
+        approvals.fixture.server.json(Method::POST, &path, owner, Some(body.clone())).await;
     assert_eq!(status, 202, "{response}");
     let overridden = approvals.read(approval["id"].as_str().unwrap()).await;
     assert_eq!(
@@ -318,6 +319,12 @@ async fn an_admin_overrides_with_a_reason_that_stays() {
         (&json!("approved"), &json!("outage"))
     );
     assert!(approvals.fixture.run_next_job(&id, 0).await.ended);
+    let (status, refused) = approvals.fixture.server.json(Method::POST, &path, owner, Some(body)).await;
+    assert_eq!(
+        (status.as_u16(), &refused["code"]),
+        (409, &json!("invalid_state")),
+        "the deployment has ended"
+    );
     assert_eq!(approvals.stage(&id).await["gateOverridden"]["reason"], "outage");
     assert_eq!(approvals.fixture.event("deployment.stage.overridden").await["data"]["reason"], "outage");
     approvals.fixture.end().await;

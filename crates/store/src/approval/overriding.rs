@@ -35,9 +35,12 @@ impl Command {
         gates: OverriddenGates,
         reason: &str,
     ) -> Result<OverrideOutcome, StoreError> {
-        let Some(deployment) = self.lock_deployment(id).await? else {
+        let Some(mut deployment) = self.lock_deployment(id).await? else {
             return Ok(OverrideOutcome::NoSuchDeployment);
         };
+        if deployment.state.status.is_final() {
+            self.read_stages(&mut deployment).await?;
+        }
         let Some(stage) = deployment.state.stages.iter().find(|stage| stage.key == key) else {
             return Ok(OverrideOutcome::NoSuchStage);
         };
