@@ -7,6 +7,7 @@ pub mod cache;
 pub mod cleanup;
 pub mod definition;
 pub mod deployment;
+pub mod digest;
 pub mod environment;
 pub mod event;
 pub mod freeze;

@@ -5,10 +5,10 @@ use jiff::Timestamp;
 use super::exclusion::{Because, Excluded};
 use super::machine::Approval;
 use super::status::ApprovalStatus;
-use super::subject::SubjectDigest;
 use super::tally::is_eligible;
 use super::voter::Person;
 use crate::definition::ApprovalRule;
+use crate::digest::SubjectDigest;
 use crate::token::TokenKind;
 
 /// A vote that a user wants to cast or withdraw.

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use super::subject::SubjectDigest;
+use crate::digest::SubjectDigest;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Gate {

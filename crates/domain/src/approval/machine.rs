@@ -15,8 +15,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::gate::{Gate, Refusal};
 use super::status::ApprovalStatus;
-use super::subject::SubjectDigest;
 use super::tally::Decision;
+use crate::digest::SubjectDigest;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Approval {

@@ -25,10 +25,11 @@ pub use machine::{Approval, ApprovalCommand};
 pub use order::{Place, supersedes};
 pub use requirement::{Requirement, gated_before_checkout};
 pub use status::ApprovalStatus;
-pub use subject::{InvalidDigest, NeededStage, Subject, SubjectDigest, SubjectInput, SubjectStep};
+pub use subject::{NeededStage, Subject, SubjectInput, SubjectStep};
 pub use tally::{Decision, Prospect, Vote, VoteChoice, decide, prospect};
 pub use voter::Person;
 
+pub use crate::digest::{InvalidDigest, SubjectDigest};
 use crate::id::{ApprovalId, PipelineId};
 
 /// Returns the subject of an approval's events.

@@ -2,63 +2,13 @@
 //! are left out, because their rotation is routine; their names are part of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use crate::definition::{Stage, Step, StepWork};
+use crate::digest::SubjectDigest;
 use crate::text::CommitId;
-
-const PREFIX: &str = "sha256:";
-
-/// The SHA-256 of a subject: `sha256:` and 64 hexadecimal digits.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SubjectDigest(String);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("must be `sha256:` and 64 of the digits 0-9 and a-f")]
-pub struct InvalidDigest;
-
-impl SubjectDigest {
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl FromStr for SubjectDigest {
-    type Err = InvalidDigest;
-
-    fn from_str(text: &str) -> Result<Self, InvalidDigest> {
-        let digits = text.strip_prefix(PREFIX).ok_or(InvalidDigest)?;
-        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        if digits.len() == 64 && digits.bytes().all(is_digit) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(InvalidDigest)
-        }
-    }
-}
-
-impl fmt::Display for SubjectDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Serialize for SubjectDigest {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for SubjectDigest {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
 
 /// What determines a subject.
 #[derive(Clone, Copy, Debug)]
@@ -153,7 +103,7 @@ impl SubjectStep {
         let (image, uses, unpinned) = match &step.work {
             StepWork::Script { image, .. } => (Some(image.clone()), None, !image.contains("@sha256:")),
             StepWork::Registry { uses, .. } => {
-                (None, Some(uses.to_string()), !uses.version.starts_with(PREFIX))
+                (None, Some(uses.to_string()), !uses.version.starts_with("sha256:"))
             }
         };
         Self { name: step.name.clone(), image, uses, unpinned }
@@ -167,12 +117,7 @@ fn text_map(texts: &BTreeMap<String, String>) -> Value {
 fn digest_of(value: &Value) -> SubjectDigest {
     let mut text = String::new();
     write_canonical(value, &mut text);
-    let hash = Sha256::digest(text.as_bytes());
-    let mut digest = PREFIX.to_owned();
-    for byte in hash {
-        digest.push_str(&format!("{byte:02x}"));
-    }
-    SubjectDigest(digest)
+    SubjectDigest::of(text.as_bytes())
 }
 
 /// Writes JSON without whitespace, with the keys of objects in order (RFC 8785; there are no fractions in a subject).

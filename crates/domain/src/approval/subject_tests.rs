@@ -2,6 +2,7 @@ use std::collections::HashSet;
 
 use super::*;
 use crate::definition::{Definition, parse};
+use crate::digest::InvalidDigest;
 
 const PINNED: &str = "tools@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 

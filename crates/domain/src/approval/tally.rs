@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::exclusion::Excluded;
-use super::subject::SubjectDigest;
 use super::voter::Person;
 use crate::definition::ApprovalRule;
+use crate::digest::SubjectDigest;
 use crate::id::UserId;
 use crate::matching::assign;
 use crate::text_enum::text_enum;
