@@ -25,20 +25,20 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    pub(super) fn new(at: Position, pointer: String, message: impl Into<String>) -> Self {
+    pub(crate) fn new(at: Position, pointer: String, message: impl Into<String>) -> Self {
         let Position { line, column } = at;
         Self { line, column, pointer, message: message.into(), expected: Vec::new(), suggestion: None }
     }
 
     /// Adds the valid values, and suggests the nearest of them.
-    pub(super) fn choices<'a>(mut self, written: &str, choices: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(crate) fn choices<'a>(mut self, written: &str, choices: impl IntoIterator<Item = &'a str>) -> Self {
         self.expected = choices.into_iter().map(str::to_owned).collect();
         let nearest = super::nearest::nearest(written, self.expected.iter().map(String::as_str));
         let nearest = nearest.map(str::to_owned);
         self.suggest(nearest)
     }
 
-    pub(super) fn suggest(mut self, choice: Option<String>) -> Self {
+    pub(crate) fn suggest(mut self, choice: Option<String>) -> Self {
         if let Some(choice) = &choice {
             self.message = format!("{}; did you mean `{choice}`?", self.message);
         }
@@ -53,45 +53,75 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// A position in the definition. It consists of borrowed links, so that the text is only created for a
+/// The kind of file that is parsed, for messages about all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Document {
+    Definition,
+    /// `step.yaml`, the manifest of a step.
+    Manifest,
+}
+
+impl Document {
+    pub(crate) const fn root(self) -> Path<'static> {
+        match self {
+            Self::Definition => Path::Root,
+            Self::Manifest => Path::ManifestRoot,
+        }
+    }
+
+    pub(crate) const fn noun(self) -> &'static str {
+        match self {
+            Self::Definition => "the definition",
+            Self::Manifest => "the manifest",
+        }
+    }
+}
+
+/// A position in the file. It consists of borrowed links, so that the text is only created for a
 /// problem.
 #[derive(Clone, Copy)]
-pub(super) enum Path<'a> {
+pub(crate) enum Path<'a> {
+    /// The root of a definition.
     Root,
+    ManifestRoot,
     Key(&'a Path<'a>, &'a str),
     Index(&'a Path<'a>, usize),
 }
 
 impl<'a> Path<'a> {
-    pub(super) const fn key(&'a self, key: &'a str) -> Self {
+    pub(crate) const fn key(&'a self, key: &'a str) -> Self {
         Self::Key(self, key)
     }
 
-    pub(super) const fn index(&'a self, index: usize) -> Self {
+    pub(crate) const fn index(&'a self, index: usize) -> Self {
         Self::Index(self, index)
     }
 
-    pub(super) fn pointer(&self) -> String {
+    pub(crate) fn pointer(&self) -> String {
         match self {
-            Self::Root => String::new(),
+            Self::Root | Self::ManifestRoot => String::new(),
             Self::Key(parent, key) => format!("{}/{}", parent.pointer(), escape(key)),
             Self::Index(parent, index) => format!("{}/{index}", parent.pointer()),
         }
     }
 
     /// Returns the subject of a sentence about the value.
-    pub(super) fn subject(&self) -> String {
+    pub(crate) fn subject(&self) -> String {
         match self {
-            Self::Root => "the definition".to_owned(),
+            Self::Root => Document::Definition.noun().to_owned(),
+            Self::ManifestRoot => Document::Manifest.noun().to_owned(),
             Self::Key(_, key) => quote(key),
             Self::Index(list, index) => format!("item {} of {}", index + 1, list.subject()),
         }
     }
 
     /// Returns the kind of structure, or the subject for any other value.
-    pub(super) fn noun(&self) -> String {
+    pub(crate) fn noun(&self) -> String {
         let noun = match self {
-            Self::Root => "the definition",
+            Self::Root => Document::Definition.noun(),
+            Self::ManifestRoot => Document::Manifest.noun(),
+            Self::Key(Self::Key(Self::ManifestRoot, "inputs"), _) => "an input",
+            Self::Key(Self::Key(Self::ManifestRoot, "outputs"), _) => "an output",
             Self::Key(Self::Key(Self::Root, "stages"), _) => "a stage",
             Self::Key(Self::Key(Self::Root, "environments"), _) => "an environment",
             Self::Key(Self::Key(Self::Root, "ephemeralEnvironments"), _) => "an ephemeral environment",
@@ -102,9 +132,9 @@ impl<'a> Path<'a> {
     }
 
     /// Returns the path of the structure that contains the value.
-    pub(super) const fn parent(&self) -> &Self {
+    pub(crate) const fn parent(&self) -> &Self {
         match self {
-            Self::Root => self,
+            Self::Root | Self::ManifestRoot => self,
             Self::Key(parent, _) | Self::Index(parent, _) => parent,
         }
     }
@@ -116,7 +146,7 @@ fn escape(key: &str) -> String {
 }
 
 /// Quotes text of the file for a message: short, and on one line.
-pub(super) fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     const MAX_CHARACTERS: usize = 60;
     let mut short: String = text.chars().take(MAX_CHARACTERS).flat_map(char::escape_debug).collect();
     if text.chars().nth(MAX_CHARACTERS).is_some() {
@@ -127,23 +157,23 @@ pub(super) fn quote(text: &str) -> String {
 
 /// Collects problems up to the limit.
 #[derive(Default)]
-pub(super) struct Report {
+pub(crate) struct Report {
     problems: Vec<Diagnostic>,
 }
 
 impl Report {
     /// `problem` is only called below the limit, because finding the nearest value is expensive.
-    pub(super) fn add(&mut self, problem: impl FnOnce() -> Diagnostic) {
+    pub(crate) fn add(&mut self, problem: impl FnOnce() -> Diagnostic) {
         if self.problems.len() < limits::DIAGNOSTICS {
             self.problems.push(problem());
         }
     }
 
-    pub(super) fn error(&mut self, at: Position, path: Path<'_>, message: impl Into<String>) {
+    pub(crate) fn error(&mut self, at: Position, path: Path<'_>, message: impl Into<String>) {
         self.add(|| Diagnostic::new(at, path.pointer(), message));
     }
 
-    pub(super) fn finish<T>(mut self, value: T) -> Result<T, Vec<Diagnostic>> {
+    pub(crate) fn finish<T>(mut self, value: T) -> Result<T, Vec<Diagnostic>> {
         if self.problems.is_empty() {
             return Ok(value);
         }

@@ -21,9 +21,9 @@ pub(super) const TEMPLATE_MAX: u64 = 1_000;
 pub(super) const CONCURRENCY: u64 = 100;
 pub(super) const LABELS: usize = 20;
 /// Variables, secrets and inputs, for each place where they may be defined.
-pub(super) const ENTRIES: usize = 100;
+pub(crate) const ENTRIES: usize = 100;
 /// Id tokens of a step. Each one is signed at every refresh.
-pub(super) const ID_TOKENS: usize = 10;
+pub(crate) const ID_TOKENS: usize = 10;
 /// Files and folders that a stage keeps for later stages.
 pub(super) const ARTIFACTS: usize = 20;
 /// Caches of a stage, and files and folders in one.
@@ -40,7 +40,7 @@ pub(super) const APPROVAL_RULES: usize = 10;
 pub(super) const ATTEMPTS: u64 = 10;
 
 pub(super) const SCRIPT_BYTES: usize = 64 * 1024;
-pub(super) const TEXT_BYTES: usize = 4 * 1024;
+pub(crate) const TEXT_BYTES: usize = 4 * 1024;
 pub(super) const URL_BYTES: usize = 2_048;
 /// The expression parser recurses over length and nesting; a test shows that both fit a stack of 2 MiB in a
 /// debug build.

@@ -12,13 +12,13 @@ use serde_saphyr::{Location, Spanned};
 
 /// Line and column, both starting at 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Position {
-    pub(super) line: u32,
-    pub(super) column: u32,
+pub(crate) struct Position {
+    pub(crate) line: u32,
+    pub(crate) column: u32,
 }
 
 impl Position {
-    pub(super) const START: Self = Self { line: 1, column: 1 };
+    pub(crate) const START: Self = Self { line: 1, column: 1 };
 }
 
 impl From<Location> for Position {
@@ -31,15 +31,15 @@ impl From<Location> for Position {
 /// A value and its position. `at` is where it is used; `bytes` is where its text is, which differs for an
 /// alias.
 #[derive(Clone, Debug)]
-pub(super) struct Located<T> {
-    pub(super) value: T,
-    pub(super) at: Position,
-    pub(super) bytes: Option<Range<usize>>,
+pub(crate) struct Located<T> {
+    pub(crate) value: T,
+    pub(crate) at: Position,
+    pub(crate) bytes: Option<Range<usize>>,
 }
 
 impl<T> Located<T> {
     /// Returns the text of the value in the file, with its quotes.
-    pub(super) fn written<'a>(&self, source: &'a str) -> Option<&'a str> {
+    pub(crate) fn written<'a>(&self, source: &'a str) -> Option<&'a str> {
         source.get(self.bytes.clone()?)
     }
 }
@@ -78,7 +78,7 @@ impl<T: JsonSchema> JsonSchema for Located<T> {
 
 /// A map in the order of the file.
 #[derive(Clone, Debug)]
-pub(super) struct Entries<V>(Vec<(Located<String>, Located<V>)>);
+pub(crate) struct Entries<V>(Vec<(Located<String>, Located<V>)>);
 
 impl<V> Default for Entries<V> {
     fn default() -> Self {
@@ -87,19 +87,19 @@ impl<V> Default for Entries<V> {
 }
 
 impl<V> Entries<V> {
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Located<String>, &Located<V>)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Located<String>, &Located<V>)> {
         self.0.iter().map(|(key, value)| (key, value))
     }
 
-    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(key, _)| key.value.as_str())
     }
 
-    pub(super) fn get(&self, key: &str) -> Option<&Located<V>> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Located<V>> {
         self.0.iter().find(|(name, _)| name.value == key).map(|(_, value)| value)
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 }

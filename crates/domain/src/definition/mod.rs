@@ -5,13 +5,13 @@
 
 mod check;
 mod condition;
-mod diagnostic;
+pub(crate) mod diagnostic;
 mod duration;
-mod limits;
-mod located;
+pub(crate) mod limits;
+pub(crate) mod located;
 mod lookup;
 mod model;
-mod name_rules;
+pub(crate) mod name_rules;
 mod nearest;
 mod outline;
 mod protection;
@@ -19,13 +19,15 @@ mod raw;
 mod schema;
 mod syntax;
 mod url;
+pub(crate) mod values;
 mod warning;
-mod yaml;
+pub(crate) mod yaml;
 
 use std::collections::BTreeMap;
 
 pub use condition::{ConditionContext, ConditionError, Expired, Limit, evaluate_condition};
 pub use diagnostic::Diagnostic;
+use diagnostic::Document;
 pub use limits::{
     CONDITION_STACK_BYTES, CONDITION_TIME, DEFAULT_APPROVAL_SECONDS, DEFAULT_HANDOVER_GRACE_SECONDS,
     DEFAULT_LEASE_SECONDS, DEFAULT_POOL, HANDOVER_GRACE_SECONDS, MAX_LEASE_SECONDS, NO_ENVIRONMENT,
@@ -59,7 +61,7 @@ pub struct Parsed {
 /// Like [`parse`], and returns warnings about what is allowed but probably not intended.
 pub fn parse_with_warnings(source: &str) -> Result<Parsed, Vec<Diagnostic>> {
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
-    let raw = yaml::read(source).map_err(|diagnostic| vec![diagnostic])?;
+    let raw = yaml::read(source, Document::Definition).map_err(|diagnostic| vec![diagnostic])?;
     let definition = check::check(&raw, source)?;
     let warnings = warning::warnings(&raw, &definition);
     let stage_places = warning::stage_places(&raw);

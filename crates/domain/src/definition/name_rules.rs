@@ -14,19 +14,19 @@ pub(super) const AUDIENCE: &str = "^[!-~]{1,255}$";
 pub(super) const STEP_REFERENCE: &str =
     r"^[a-z0-9-]+/[a-z0-9-]+@(v?[0-9]+(\.[0-9]+){0,2}(-[0-9A-Za-z.-]+)?|sha256:[0-9a-f]{64})$";
 
-pub(super) const NAME_RULE: &str =
+pub(crate) const NAME_RULE: &str =
     "1 to 63 characters: a small letter, then small letters, digits or hyphens";
 pub(super) const CACHE_KEY_RULE: &str =
     "1 to 128 characters: a letter or digit, then letters, digits and `. _ - / : @ + =`";
 pub(super) const AUDIENCE_RULE: &str = "1 to 255 letters, digits and signs of ASCII, without spaces";
-pub(super) const VARIABLE_RULE: &str = "letters, digits and `_`, not starting with a digit, 128 at most";
+pub(crate) const VARIABLE_RULE: &str = "letters, digits and `_`, not starting with a digit, 128 at most";
 
 /// Prefix of the variables that the platform sets, such as the fence. Definitions can't override them.
-pub(super) const RESERVED_PREFIX: &str = "GREENROOM_";
+pub(crate) const RESERVED_PREFIX: &str = "GREENROOM_";
 
 /// Stage keys, pools, secrets and labels: a slug that may be a reserved one, because these are not part of
 /// URL paths.
-pub(super) fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     !matches!(text.parse::<Slug>(), Err(InvalidSlug::Shape))
 }
 
@@ -36,16 +36,16 @@ pub(super) fn template_prefix(text: &str) -> Option<&str> {
     text.strip_suffix('*').filter(|prefix| is_name(prefix) && prefix.len() < 63)
 }
 
-pub(super) fn is_variable(text: &str) -> bool {
+pub(crate) fn is_variable(text: &str) -> bool {
     matches_rule(text, 128, |first| first.is_ascii_alphabetic() || first == b'_', is_word_character)
 }
 
-pub(super) fn is_input(text: &str) -> bool {
+pub(crate) fn is_input(text: &str) -> bool {
     let start = |first: u8| first.is_ascii_alphabetic() || first == b'_';
     matches_rule(text, 63, start, |byte| is_word_character(byte) || byte == b'-')
 }
 
-pub(super) fn is_image(text: &str) -> bool {
+pub(crate) fn is_image(text: &str) -> bool {
     let rest =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'/' | b':' | b'@' | b'-');
     matches_rule(text, usize::MAX, |first| first.is_ascii_alphanumeric(), rest)

@@ -37,9 +37,10 @@ impl Outline {
     /// the kind of a value, or `None` for a key.
     pub(super) fn find<T>(
         whole: &Spanned<Self>,
+        root: &Path<'_>,
         visit: &impl Fn(Position, &Path<'_>, Option<Kind>) -> Option<T>,
     ) -> Option<T> {
-        Self::find_from(whole, &Path::Root, visit)
+        Self::find_from(whole, root, visit)
     }
 
     fn find_from<T>(

@@ -3,13 +3,18 @@
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{Error, MessageFormatter, Spanned, UserMessageFormatter};
 
-use super::diagnostic::{Diagnostic, Path, quote};
+use super::diagnostic::{Diagnostic, Document, Path, quote};
 use super::limits;
 use super::located::Position;
 use super::outline::{Kind, Outline};
 
 /// `outline` is the structure of the file, if it could be parsed.
-pub(super) fn explain(error: &Error, source: &str, outline: Option<&Spanned<Outline>>) -> Diagnostic {
+pub(super) fn explain(
+    error: &Error,
+    source: &str,
+    document: Document,
+    outline: Option<&Spanned<Outline>>,
+) -> Diagnostic {
     let at = error.location().map_or(Position::START, Position::from);
     let error = innermost(error);
     // Finds the value at the position of the error. A map starts at the position of its first key, so each
@@ -18,7 +23,7 @@ pub(super) fn explain(error: &Error, source: &str, outline: Option<&Spanned<Outl
         let visit = |position: Position, path: &Path<'_>, kind: Option<Kind>| {
             (position == at && fits(kind)).then(|| Place::new(path, kind))
         };
-        outline.and_then(|outline| Outline::find(outline, &visit)).unwrap_or_default()
+        outline.and_then(|outline| Outline::find(outline, &document.root(), &visit)).unwrap_or_default()
     };
     let (place, message) = match error {
         Error::SerdeUnknownField { field, expected, .. } => {
@@ -58,7 +63,7 @@ pub(super) fn explain(error: &Error, source: &str, outline: Option<&Spanned<Outl
         Error::UnknownAnchor { .. } => {
             (Place::default(), "this alias names an anchor that doesn't stand before it".to_owned())
         }
-        error => (Place::default(), unreadable(error)),
+        error => (Place::default(), unreadable(error, document)),
     };
     Diagnostic::new(at, place.pointer, message)
 }
@@ -103,10 +108,10 @@ fn innermost(mut error: &Error) -> &Error {
 }
 
 /// Errors of the whole text: a limit is exceeded, or it is not YAML.
-fn unreadable(error: &Error) -> String {
+fn unreadable(error: &Error, document: Document) -> String {
     match error {
-        Error::Budget { breach, .. } => limit(breach),
-        Error::MultipleDocuments { .. } => one_document(),
+        Error::Budget { breach, .. } => limit(breach, document),
+        Error::MultipleDocuments { .. } => one_document(document),
         Error::AliasReplayLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. }
         | Error::AliasReplayCounterOverflow { .. }
@@ -117,7 +122,7 @@ fn unreadable(error: &Error) -> String {
             "an anchor must not contain its own alias".to_owned()
         }
         Error::ExternalMessage { msg, .. } if msg.contains("nesting") || msg.contains("recursion") => {
-            too_deep()
+            too_deep(document)
         }
         error => {
             let message = UserMessageFormatter.format_message(error);
@@ -130,17 +135,21 @@ fn unreadable(error: &Error) -> String {
     }
 }
 
-fn limit(breach: &BudgetBreach) -> String {
+fn limit(breach: &BudgetBreach, document: Document) -> String {
     match breach {
-        BudgetBreach::Depth { .. } => too_deep(),
-        BudgetBreach::Documents { .. } => one_document(),
+        BudgetBreach::Depth { .. } => too_deep(document),
+        BudgetBreach::Documents { .. } => one_document(document),
         BudgetBreach::Nodes { .. } | BudgetBreach::Events { .. } => {
-            format!("the definition has more than {} elements", limits::NODES)
+            format!("{} has more than {} elements", document.noun(), limits::NODES)
         }
-        BudgetBreach::Aliases { .. } => format!("the definition has more than {} aliases", limits::ALIASES),
-        BudgetBreach::Anchors { .. } => format!("the definition has more than {} anchors", limits::ALIASES),
+        BudgetBreach::Aliases { .. } => {
+            format!("{} has more than {} aliases", document.noun(), limits::ALIASES)
+        }
+        BudgetBreach::Anchors { .. } => {
+            format!("{} has more than {} anchors", document.noun(), limits::ALIASES)
+        }
         BudgetBreach::MergeKeys { .. } => {
-            format!("the definition has more than {} merge keys", limits::ALIASES)
+            format!("{} has more than {} merge keys", document.noun(), limits::ALIASES)
         }
         BudgetBreach::RecordedAnchorEvents { .. } => {
             format!("its aliases expand to more than {} elements", limits::REPLAYED_EVENTS)
@@ -149,12 +158,12 @@ fn limit(breach: &BudgetBreach) -> String {
     }
 }
 
-fn too_deep() -> String {
-    format!("the definition nests deeper than {} levels", limits::DEPTH)
+fn too_deep(document: Document) -> String {
+    format!("{} nests deeper than {} levels", document.noun(), limits::DEPTH)
 }
 
-fn one_document() -> String {
-    "a definition is one YAML document; here a second one starts".to_owned()
+fn one_document(document: Document) -> String {
+    format!("{} is one YAML document; here a second one starts", document.noun())
 }
 
 /// Returns the value that starts at a position.

@@ -4,16 +4,15 @@ use serde::de::DeserializeOwned;
 use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
 use serde_saphyr::{Options, Spanned};
 
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{Diagnostic, Document};
 use super::located::Position;
 use super::outline::Outline;
-use super::raw::File;
 use super::{limits, name_rules, syntax};
 
 /// Parses the structure of the file. Its values are not checked yet.
-pub(super) fn read(source: &str) -> Result<File, Diagnostic> {
+pub(crate) fn read<T: DeserializeOwned>(source: &str, document: Document) -> Result<T, Diagnostic> {
     if source.len() > limits::SOURCE_BYTES {
-        let message = format!("the definition is larger than {} bytes (1 MiB)", limits::SOURCE_BYTES);
+        let message = format!("{} is larger than {} bytes (1 MiB)", document.noun(), limits::SOURCE_BYTES);
         return Err(Diagnostic::new(Position::START, String::new(), message));
     }
     if let Some((at, character)) = hidden_character(source) {
@@ -25,8 +24,8 @@ pub(super) fn read(source: &str) -> Result<File, Diagnostic> {
         // Parse again without types, to find the position of the error in the structure. If that fails too,
         // the text isn't YAML, and that error comes first.
         match parse::<Spanned<Outline>>(source, DuplicateKeyPolicy::LastWins) {
-            Ok(outline) => syntax::explain(&error, source, Some(&outline)),
-            Err(error) => syntax::explain(&error, source, None),
+            Ok(outline) => syntax::explain(&error, source, document, Some(&outline)),
+            Err(error) => syntax::explain(&error, source, document, None),
         }
     })
 }

@@ -61,7 +61,7 @@ impl Check<'_> {
             self_approval: raw
                 .self_approval
                 .as_ref()
-                .is_some_and(|value| self.is_true(path.key("selfApproval"), value)),
+                .is_some_and(|value| self.report.is_true(path.key("selfApproval"), value)),
             override_role: raw
                 .override_by
                 .as_ref()

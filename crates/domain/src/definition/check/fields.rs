@@ -4,74 +4,20 @@ use std::collections::HashSet;
 
 use super::Check;
 use crate::definition::diagnostic::{Diagnostic, Path, quote};
-use crate::definition::located::{Located, Position};
+use crate::definition::located::Located;
 use crate::definition::model::Runner;
-use crate::definition::{duration, limits, name_rules, raw, url};
+pub(super) use crate::definition::values::{LINE, PARAGRAPH, PATH, SCRIPT, TextRule, VALUE};
+use crate::definition::{duration, raw, url};
 use crate::role::Role;
-use crate::slug::Slug;
-
-/// The rule for a text.
-#[derive(Clone, Copy)]
-pub(super) struct TextRule {
-    max_bytes: usize,
-    allows_lines: bool,
-    allows_empty: bool,
-}
-
-/// A display name.
-pub(super) const LINE: TextRule =
-    TextRule { max_bytes: limits::TEXT_BYTES, allows_lines: false, allows_empty: false };
-pub(super) const PATH: TextRule =
-    TextRule { max_bytes: limits::PATH_BYTES, allows_lines: false, allows_empty: false };
-/// A description or a message.
-pub(super) const PARAGRAPH: TextRule =
-    TextRule { max_bytes: limits::TEXT_BYTES, allows_lines: true, allows_empty: false };
-pub(super) const VALUE: TextRule =
-    TextRule { max_bytes: limits::TEXT_BYTES, allows_lines: true, allows_empty: true };
-pub(super) const SCRIPT: TextRule =
-    TextRule { max_bytes: limits::SCRIPT_BYTES, allows_lines: true, allows_empty: false };
 
 impl Check<'_> {
     pub(super) fn text(&mut self, path: Path<'_>, text: &Located<String>, rule: TextRule) -> String {
-        self.checked_text(path, text.at, &text.value, rule)
-    }
-
-    pub(super) fn checked_text(
-        &mut self,
-        path: Path<'_>,
-        at: Position,
-        text: &str,
-        rule: TextRule,
-    ) -> String {
-        let problem = if text.len() > rule.max_bytes {
-            Some(format!("is longer than {} bytes", rule.max_bytes))
-        } else if !rule.allows_empty && text.trim().is_empty() {
-            Some("must not be empty".to_owned())
-        } else if !rule.allows_lines && text.trim_end().contains(['\n', '\r']) {
-            Some("must be one line".to_owned())
-        } else {
-            let hidden = text.chars().find(|character| name_rules::is_hidden(*character)).map(u32::from);
-            hidden.map(|code| format!("holds the character U+{code:04X}, which would not show to a reader"))
-        };
-        if let Some(problem) = problem {
-            self.report.error(at, path, format!("{} {problem}", path.subject()));
-            // The definition is rejected, and the text may be large.
-            return String::new();
-        }
-        text.to_owned()
+        self.report.text(path, text, rule)
     }
 
     /// `what` is the kind of name for the message.
     pub(super) fn name(&mut self, path: Path<'_>, name: &Located<String>, what: &str) -> String {
-        if !name_rules::is_name(&name.value) {
-            self.report.add(|| {
-                let message =
-                    format!("{} is not a valid {what}: {}", quote(&name.value), name_rules::NAME_RULE);
-                let meant = Slug::from_name(&name.value).map(|slug| slug.to_string());
-                Diagnostic::new(name.at, path.pointer(), message).suggest(meant)
-            });
-        }
-        name.value.clone()
+        self.report.name(path, name, what)
     }
 
     /// Checks a number from 1 to `max`.

@@ -66,20 +66,11 @@ impl Check<'_> {
         }
     }
 
-    /// Returns whether a map or list is within its limit. If not, its entries are not checked, which bounds
-    /// the work.
     fn fits(&mut self, at: Position, path: Path<'_>, count: usize, max: usize) -> bool {
-        let fits = count <= max;
-        if !fits {
-            let message = format!("{} has {count} entries; {max} is the most", path.subject());
-            self.report.error(at, path, message);
-        }
-        fits
+        self.report.fits(at, path, count, max)
     }
 
-    /// Like `fits`, for a map. The problem is at the first key beyond the limit.
     fn map_fits<V>(&mut self, path: Path<'_>, map: &Entries<V>, max: usize) -> bool {
-        let at = map.iter().nth(max).map_or(Position::START, |(key, _)| key.at);
-        self.fits(at, path, map.len(), max)
+        self.report.map_fits(path, map, max)
     }
 }

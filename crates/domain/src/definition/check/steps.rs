@@ -7,7 +7,7 @@ use super::fields::{LINE, SCRIPT, VALUE};
 use crate::definition::diagnostic::{Path, quote};
 use crate::definition::located::{Entries, Located};
 use crate::definition::model::{Retry, Scalar, Step, StepReference, StepWork};
-use crate::definition::{limits, name_rules, raw};
+use crate::definition::{limits, name_rules, raw, values};
 
 impl Check<'_> {
     pub(super) fn step(&mut self, path: Path<'_>, step: &Located<raw::Step>) -> Step {
@@ -64,17 +64,13 @@ impl Check<'_> {
             (Some(_), Some(_)) => {}
         }
         StepWork::Script {
-            image: raw.image.as_ref().map(|image| self.image(path.key("image"), image)).unwrap_or_default(),
+            image: raw
+                .image
+                .as_ref()
+                .map(|image| self.report.image(path.key("image"), image))
+                .unwrap_or_default(),
             run: raw.run.as_ref().map(|run| self.text(path.key("run"), run, SCRIPT)).unwrap_or_default(),
         }
-    }
-
-    fn image(&mut self, path: Path<'_>, image: &Located<String>) -> String {
-        let text = self.text(path, image, LINE);
-        if !text.is_empty() && !name_rules::is_image(&text) {
-            self.report.error(image.at, path, format!("{} is not the name of an image", quote(&text)));
-        }
-        text
     }
 
     fn inputs(&mut self, path: Path<'_>, inputs: &Entries<raw::Value>) -> BTreeMap<String, Scalar> {
@@ -87,8 +83,8 @@ impl Check<'_> {
                 let message = format!("{} is not a valid name of an input", quote(&key.value));
                 self.report.error(key.at, path, message);
             }
-            let text = self.checked_text(path, value.at, &value.value.0, VALUE);
-            (key.value.clone(), scalar(text, value.written(self.source)))
+            let text = self.report.checked_text(path, value.at, &value.value.0, VALUE);
+            (key.value.clone(), values::scalar(text, value.written(self.source)))
         });
         pairs.collect()
     }
@@ -105,18 +101,5 @@ impl Check<'_> {
         let backoff =
             backoff.map(|backoff| self.duration(path.key("backoff"), backoff, limits::MAX_BACKOFF_SECONDS));
         Retry { attempts, backoff_seconds: backoff.unwrap_or(limits::DEFAULT_BACKOFF_SECONDS) }
-    }
-}
-
-/// Returns the value of an input with its type according to JSON and not to YAML: `1.10` is a number, but
-/// `010`, `0x10` and `no` are text, and so is everything in quotes.
-fn scalar(text: String, written: Option<&str>) -> Scalar {
-    if written != Some(text.as_str()) {
-        return Scalar::Text(text);
-    }
-    match serde_json::from_str(&text) {
-        Ok(serde_json::Value::Bool(value)) => Scalar::Bool(value),
-        Ok(serde_json::Value::Number(number)) => Scalar::Number(number),
-        _ => Scalar::Text(text),
     }
 }

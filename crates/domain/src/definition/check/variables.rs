@@ -8,7 +8,7 @@ use crate::definition::diagnostic::{Path, quote};
 use crate::definition::limits;
 use crate::definition::located::{Entries, Located};
 use crate::definition::model::StepSecret;
-use crate::definition::name_rules::{self, AUDIENCE_RULE, RESERVED_PREFIX, VARIABLE_RULE};
+use crate::definition::name_rules::{self, AUDIENCE_RULE};
 use crate::definition::raw;
 
 impl Check<'_> {
@@ -18,7 +18,7 @@ impl Check<'_> {
         variables: Option<&raw::Variables>,
     ) -> BTreeMap<String, String> {
         self.entries(path, variables, limits::ENTRIES, |check, path, value| {
-            check.checked_text(path, value.at, &value.value.0, VALUE)
+            check.report.checked_text(path, value.at, &value.value.0, VALUE)
         })
     }
 
@@ -72,7 +72,8 @@ impl Check<'_> {
                         String::new()
                     }
                 };
-                let is_file = map.file.as_ref().is_some_and(|file| self.is_true(path.key("file"), file));
+                let is_file =
+                    map.file.as_ref().is_some_and(|file| self.report.is_true(path.key("file"), file));
                 StepSecret { name, is_file }
             }
             raw::SecretReference::Other => {
@@ -84,14 +85,6 @@ impl Check<'_> {
                 StepSecret { name: String::new(), is_file: false }
             }
         }
-    }
-
-    pub(super) fn is_true(&mut self, path: Path<'_>, value: &Located<raw::Value>) -> bool {
-        let text = value.value.0.as_str();
-        if !matches!(text, "true" | "false") {
-            self.report.error(value.at, path, format!("{} must be `true` or `false`", path.subject()));
-        }
-        text == "true"
     }
 
     fn entries<V, T>(
@@ -106,22 +99,9 @@ impl Check<'_> {
         };
         let pairs = entries.iter().map(|(key, entry)| {
             let path = path.key(&key.value);
-            self.variable_name(path, key);
+            self.report.variable_name(path, key);
             (key.value.clone(), value(self, path, entry))
         });
         pairs.collect()
-    }
-
-    fn variable_name(&mut self, path: Path<'_>, name: &Located<String>) {
-        if !name_rules::is_variable(&name.value) {
-            let message = format!("{} is not a valid variable name: {VARIABLE_RULE}", quote(&name.value));
-            self.report.error(name.at, path, message);
-        } else if name.value.starts_with(RESERVED_PREFIX) {
-            let message = format!(
-                "{} is not free: names with `{RESERVED_PREFIX}` are Greenroom's own",
-                quote(&name.value)
-            );
-            self.report.error(name.at, path, message);
-        }
     }
 }

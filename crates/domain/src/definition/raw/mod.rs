@@ -72,7 +72,7 @@ pub(super) struct Runner {
 /// The value of a variable: text, a number, `true` or `false`. Kept as it is written.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Value(pub(super) String);
+pub(crate) struct Value(pub(crate) String);
 
 impl JsonSchema for Value {
     fn inline_schema() -> bool {
