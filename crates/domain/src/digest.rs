@@ -71,4 +71,6 @@ macro_rules! digests {
 digests! {
     /// What an approval is for.
     SubjectDigest,
+    /// The content of a step.
+    StepDigest,
 }

@@ -40,6 +40,7 @@ pub mod service_account;
 pub mod session;
 pub mod sign_in;
 pub mod slug;
+pub mod step;
 pub mod text;
 pub mod text_enum;
 pub mod token;

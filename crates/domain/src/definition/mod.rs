@@ -38,6 +38,7 @@ pub use model::{
     Retry, Runner, Scalar, Stage, Step, StepReference, StepSecret, StepWork,
 };
 pub use name_rules::is_cache_key;
+pub(crate) use name_rules::is_name;
 pub use nearest::nearest;
 pub use protection::{DEFAULT_FORCE_ROLE, Weakened, weakens};
 pub use schema::json_schema;

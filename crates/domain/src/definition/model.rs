@@ -324,7 +324,7 @@ pub enum StepWork {
 pub struct StepReference {
     pub registry: String,
     pub name: String,
-    /// `v2`, `1.2.3`, or `sha256:` and a digest.
+    /// `v2`, `v2.3`, `v2.3.0`, or `sha256:` and a digest.
     pub version: String,
 }
 

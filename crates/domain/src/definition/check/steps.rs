@@ -34,10 +34,11 @@ impl Check<'_> {
                 self.report.error(value.at, path.key(field), message);
             }
         }
-        let reference = StepReference::new(&uses.value).filter(|_| uses.value.len() <= limits::TEXT_BYTES);
+        let reference = StepReference::new(&uses.value)
+            .filter(|reference| uses.value.len() <= limits::TEXT_BYTES && reference.requirement().is_some());
         if reference.is_none() {
             let message = format!(
-                "{} is not a step of a registry; write `registry/name@v1.2.3` or `registry/name@sha256:…`",
+                "{} is not a step of a registry; write `registry/name@v1`, `registry/name@v1.2.3` or `registry/name@sha256:…`",
                 quote(&uses.value)
             );
             self.report.error(uses.at, path.key("uses"), message);
