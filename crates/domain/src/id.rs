@@ -100,6 +100,8 @@ ids! {
     OrganizationKeyId = "oky",
     /// A key that signs id tokens.
     SigningKeyId = "sgk",
+    /// A registry of steps.
+    RegistryId = "reg",
     EventId = "evt",
 }
 

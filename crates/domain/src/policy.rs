@@ -145,6 +145,9 @@ policy! {
     ApprovalDecide      "approval.decide"       Viewer       Write,
     // Letting a stage begin without its approval, or although its environment is frozen.
     GateOverride        "gate.override"         Admin        Admin,
+    // Step registries, their steps and versions. No action lets a user read the credential of a registry.
+    RegistryRead        "registry.read"         Viewer       Read,
+    RegistryManage      "registry.manage"       Admin        Admin,
     EventRead           "event.read"            Viewer       Read,
     EventReadAudit      "event.read_audit"      Admin        Admin,
 }
@@ -219,6 +222,8 @@ mod tests {
         approval.read             ✔ ✔ ✔ ✔ ✔ read
         approval.decide           ✔ ✔ ✔ ✔ ✔ write
         gate.override             · · · ✔ ✔ admin
+        registry.read             ✔ ✔ ✔ ✔ ✔ read
+        registry.manage           · · · ✔ ✔ admin
         event.read                ✔ ✔ ✔ ✔ ✔ read
         event.read_audit          · · · ✔ ✔ admin
         ");
