@@ -28,6 +28,7 @@ use std::collections::BTreeMap;
 pub use condition::{ConditionContext, ConditionError, Expired, Limit, evaluate_condition};
 pub use diagnostic::Diagnostic;
 use diagnostic::Document;
+pub(crate) use diagnostic::quote;
 pub use limits::{
     CONDITION_STACK_BYTES, CONDITION_TIME, DEFAULT_APPROVAL_SECONDS, DEFAULT_HANDOVER_GRACE_SECONDS,
     DEFAULT_LEASE_SECONDS, DEFAULT_POOL, HANDOVER_GRACE_SECONDS, MAX_LEASE_SECONDS, NO_ENVIRONMENT,
