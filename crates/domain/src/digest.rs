@@ -19,7 +19,7 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
 }
 
 /// Accepts one spelling only (lower case), so that equal digests are equal texts.
-fn is_digest(text: &str) -> bool {
+pub(crate) fn is_digest(text: &str) -> bool {
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     text.strip_prefix(PREFIX).is_some_and(|digits| digits.len() == 64 && digits.bytes().all(is_digit))
 }

@@ -42,6 +42,7 @@ pub use name_rules::is_cache_key;
 pub(crate) use name_rules::is_name;
 pub use nearest::nearest;
 pub use protection::{DEFAULT_FORCE_ROLE, Weakened, weakens};
+pub(crate) use raw::Value as RawValue;
 pub use schema::json_schema;
 pub use warning::{StagePlace, Warning};
 

@@ -1,12 +1,23 @@
-//! Steps of registries: which versions exist and which of them a definition allows (`version`), and what they consist of
-//! (`content`, `path`).
+//! Steps of registries: which versions exist and which of them a definition allows (`version`), what they consist of
+//! (`content`, `path`), and what a step accepts and runs (`manifest`, `input`, `pattern`, `forbidden_variables`).
 
 mod content;
+mod forbidden_variables;
+mod input;
+mod input_check;
+mod manifest;
+mod manifest_check;
+mod manifest_raw;
 mod path;
+mod pattern;
 mod version;
 
 pub use content::{FileMode, InvalidContent, MANIFEST_PATH, MAX_BYTES, MAX_FILES, StepFile, content_digest};
+pub use forbidden_variables::forbidden_variable;
+pub use input::{InputType, InvalidInput, StepInput};
+pub use manifest::{ExpectedVariable, StepManifest, StepOutput};
 pub use path::{InvalidPath, StepPath};
+pub use pattern::{InvalidPattern, Pattern};
 pub use version::{InvalidVersion, StepTag, StepVersion, VersionRequirement};
 
 pub use crate::digest::StepDigest;
