@@ -1,5 +1,6 @@
-//! Steps of registries: which versions exist and which of them a definition allows (`version`), what they consist of
-//! (`content`, `path`), and what a step accepts and runs (`manifest`, `input`, `pattern`, `forbidden_variables`).
+//! Steps of registries: which versions exist (`version`), what they consist of (`content`, `path`), what a step accepts
+//! and runs (`manifest`, `input`, `pattern`, `forbidden_variables`), which version a reference means (`resolve`), and what a
+//! definition has locked (`lock`).
 
 mod content;
 mod forbidden_variables;
@@ -10,6 +11,7 @@ mod manifest_check;
 mod manifest_raw;
 mod path;
 mod pattern;
+mod resolve;
 mod version;
 
 pub use content::{FileMode, InvalidContent, MANIFEST_PATH, MAX_BYTES, MAX_FILES, StepFile, content_digest};
@@ -18,6 +20,7 @@ pub use input::{InputType, InvalidInput, StepInput};
 pub use manifest::{ExpectedVariable, StepManifest, StepOutput};
 pub use path::{InvalidPath, StepPath};
 pub use pattern::{InvalidPattern, Pattern};
+pub use resolve::{Candidate, RegistryTrust, Unresolved, resolve};
 pub use version::{InvalidVersion, StepTag, StepVersion, VersionRequirement};
 
 pub use crate::digest::StepDigest;
