@@ -16,6 +16,8 @@ pub(super) const DIAGNOSTICS: usize = 100;
 
 pub(super) const STAGES: usize = 100;
 pub(super) const STEPS: usize = 50;
+/// Different steps of registries. All of them are resolved when a definition is saved.
+pub(super) const STEP_REFERENCES: usize = 100;
 pub(super) const ENVIRONMENTS: usize = 100;
 pub(super) const TEMPLATE_MAX: u64 = 1_000;
 pub(super) const CONCURRENCY: u64 = 100;

@@ -19,6 +19,7 @@ mod raw;
 mod schema;
 mod syntax;
 mod url;
+mod uses;
 pub(crate) mod values;
 mod warning;
 pub(crate) mod yaml;
@@ -44,6 +45,7 @@ pub use nearest::nearest;
 pub use protection::{DEFAULT_FORCE_ROLE, Weakened, weakens};
 pub(crate) use raw::Value as RawValue;
 pub use schema::json_schema;
+pub use uses::FindManifest;
 pub use warning::{StagePlace, Warning};
 
 /// Parses and checks a definition. For a text that can't be parsed it returns one diagnostic, otherwise all

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::diagnostic::{Diagnostic, Document, Path, Report, quote};
 use super::located::{Entries, Located, Position};
-use super::model::{Definition, Step, StepReference, StepWork};
+use super::model::{Definition, Stage, Step, StepReference, StepWork};
 use super::{raw, yaml};
 use crate::step::{ProblemKind, StepManifest, StepProblem, Unresolved, check_step, forbidden};
 
@@ -32,7 +32,7 @@ impl Definition {
         let mut report = Report::default();
         let root = Path::Root;
         let stages = root.key("stages");
-        let mut uses_any = false;
+        let mut using = Vec::new();
         for (stage, (key, raw)) in self.stages.iter().zip(file.stages.iter().flat_map(Entries::iter)) {
             let path = stages.key(&key.value);
             let steps = path.key("steps");
@@ -47,13 +47,43 @@ impl Definition {
             }
             if stage_uses {
                 report_variables(&mut report, path.key("variables"), raw.value.variables.as_ref());
+                using.push(stage);
             }
-            uses_any |= stage_uses;
         }
-        if uses_any {
-            report_variables(&mut report, root.key("variables"), file.variables.as_ref());
-        }
+        self.report_inherited(&mut report, &file, &using);
         report.finish(())
+    }
+
+    /// Reports forbidden variables of the pipeline and of the environments in which these stages run.
+    fn report_inherited(&self, report: &mut Report, file: &raw::File, using: &[&Stage]) {
+        let root = Path::Root;
+        if using.is_empty() {
+            return;
+        }
+        report_variables(report, root.key("variables"), file.variables.as_ref());
+        let lasting = root.key("environments");
+        for (name, environment) in file.environments.iter().flat_map(Entries::iter) {
+            if using.iter().any(|stage| stage.environment.as_deref() == Some(name.value.as_str())) {
+                let path = lasting.key(&name.value);
+                report_variables(report, path.key("variables"), environment.value.variables.as_ref());
+            }
+        }
+        let ephemeral = root.key("ephemeralEnvironments");
+        for (name, environment) in file.ephemeral_environments.iter().flat_map(Entries::iter) {
+            let named = self.ephemeral_environment(&name.value).map(|environment| &environment.settings);
+            let mut templates = self.environment_templates.iter();
+            let template = templates.find(|template| template.pattern() == name.value);
+            let settings = named.or_else(|| template.map(|template| &template.settings));
+            let runs = |stage: &Stage| {
+                settings.is_some_and(|settings| {
+                    settings.stages.iter().chain(&settings.on_release).any(|key| *key == stage.key)
+                })
+            };
+            if using.iter().any(|stage| runs(stage)) {
+                let path = ephemeral.key(&name.value);
+                report_variables(report, path.key("variables"), environment.value.variables.as_ref());
+            }
+        }
     }
 }
 
@@ -86,7 +116,7 @@ fn report_step(
     }
 }
 
-/// Variables of the stage and of the pipeline are set for all steps.
+/// Variables of the stage, its environment and the pipeline are set for all steps.
 fn report_variables(report: &mut Report, path: Path<'_>, variables: Option<&raw::Variables>) {
     for (key, _) in variables.into_iter().flat_map(Entries::iter) {
         if let Some(problem) = forbidden("variables", &key.value) {

@@ -67,4 +67,4 @@ impl StepManifest {
 
 #[cfg(test)]
 #[path = "manifest_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -94,7 +94,8 @@ impl Check<'_> {
             let path = path.key(&name.value);
             if !name_rules::is_input(&name.value) {
                 let message = format!(
-                    "{} is not a valid name of an input: letters, digits, `_` and `-`, not starting with a digit or `-`, 63 at most",
+                    "{} is not a valid name of an input: letters, digits, `_` and `-`, not starting with a digit or `-`, \
+                     63 at most",
                     quote(&name.value)
                 );
                 self.report.error(name.at, path, message);

@@ -207,6 +207,13 @@ fn steps() {
             None,
         ),
         invalid(
+            only_step("uses: acme/deploy@v2-rc.1"),
+            (4, 15),
+            "/stages/build/steps/0/uses",
+            "not a step",
+            None,
+        ),
+        invalid(
             only_step("{uses: a/b@v1, run: x}"),
             (4, 29),
             "/stages/build/steps/0/run",

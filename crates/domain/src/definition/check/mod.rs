@@ -27,6 +27,8 @@ struct Check<'a> {
     /// deployment.
     cleaning: &'a HashSet<&'a str>,
     source: &'a str,
+    /// The different steps of registries that are used.
+    references: HashSet<String>,
     /// How many bytes are left for the remaining conditions.
     condition_bytes_left: usize,
 }
@@ -38,6 +40,7 @@ pub(super) fn check(file: &raw::File, source: &str) -> Result<Definition, Vec<Di
         file,
         cleaning: &cleaning,
         source,
+        references: HashSet::new(),
         condition_bytes_left: limits::CONDITIONS_BYTES,
     };
     let definition = check.definition();

@@ -43,6 +43,14 @@ impl Check<'_> {
             );
             self.report.error(uses.at, path.key("uses"), message);
         }
+        if self.references.insert(uses.value.clone()) && self.references.len() == limits::STEP_REFERENCES + 1
+        {
+            let message = format!(
+                "the definition uses more than {} different steps of registries",
+                limits::STEP_REFERENCES
+            );
+            self.report.error(uses.at, path.key("uses"), message);
+        }
         let invalid =
             || StepReference { registry: String::new(), name: String::new(), version: String::new() };
         let with = raw.with.as_ref().map(|with| self.inputs(path.key("with"), &with.value));
