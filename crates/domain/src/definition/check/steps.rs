@@ -38,7 +38,7 @@ impl Check<'_> {
             .filter(|reference| uses.value.len() <= limits::TEXT_BYTES && reference.requirement().is_some());
         if reference.is_none() {
             let message = format!(
-                "{} is not a step of a registry; write `registry/name@v1`, `registry/name@v1.2.3` or `registry/name@sha256:…`",
+                "{} is not a step of a registry; write `registry/name@v1.2.3` or `registry/name@sha256:…`",
                 quote(&uses.value)
             );
             self.report.error(uses.at, path.key("uses"), message);
