@@ -52,6 +52,16 @@ impl Access {
         let is_listed = self.allow.contains_embedded(address);
         if !is_listed && is_own(address) { Err(ForbiddenAddress::Own(address)) } else { Ok(()) }
     }
+
+    /// Keeps the addresses that may be connected to. An error if there were addresses, and none of them is allowed.
+    pub(crate) fn filter(&self, found: Vec<IpAddr>) -> Result<Vec<IpAddr>, ForbiddenAddress> {
+        let rejected = found.iter().find_map(|address| self.check(*address).err());
+        let allowed: Vec<IpAddr> = found.into_iter().filter(|address| self.check(*address).is_ok()).collect();
+        match rejected {
+            Some(rejected) if allowed.is_empty() => Err(rejected),
+            _ => Ok(allowed),
+        }
+    }
 }
 
 /// Returns whether the address belongs to an interface of this machine: traffic to it passes no external firewall.
@@ -80,19 +90,11 @@ impl Resolve for CheckedResolver {
         let (access, found) = (self.access.clone(), self.lookup.lookup(name.as_str()));
         Box::pin(async move {
             let found = found.await?;
-            let rejected = found.iter().find_map(|address| access.check(*address).err());
-            let allowed: Vec<SocketAddr> = found
-                .into_iter()
-                .filter(|address| access.check(*address).is_ok())
-                // The library replaces the port by that of the address.
-                .map(|address| SocketAddr::new(address, 0))
-                .collect();
-            match rejected {
-                Some(rejected) if allowed.is_empty() => {
-                    Err(Box::new(rejected) as Box<dyn Error + Send + Sync>)
-                }
-                _ => Ok(Box::new(allowed.into_iter()) as Addrs),
-            }
+            let allowed = access
+                .filter(found)
+                .map_err(|rejected| Box::new(rejected) as Box<dyn Error + Send + Sync>)?;
+            // The library replaces the port by that of the address.
+            Ok(Box::new(allowed.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
         })
     }
 }
