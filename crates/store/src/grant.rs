@@ -3,9 +3,9 @@
 //!
 //! A grant reads only columns of the environment's own row, because PostgreSQL evaluates only that row again
 //! after waiting for its lock. In every other case (held, queued for, expired lease, deployment in the work
-//! slot, token with a session limit, unknown environment) it changes nothing and returns `None`. Then the caller takes the slow path
-//! (`lock`), which also finds the reason of a refusal. The fast path never grants what the domain's machine
-//! would not grant; `tests/model` checks that both agree.
+//! slot, token with a session limit, role that only a grant on the pipeline raises, unknown environment) it changes
+//! nothing and returns `None`. Then the caller takes the slow path (`lock`), which also finds the reason of a refusal.
+//! The fast path never grants what the domain's machine would not grant; `tests/model` checks that both agree.
 
 use greenroom_domain::id::{PipelineId, SessionId};
 use greenroom_domain::policy::{Action, is_allowed};
@@ -123,10 +123,7 @@ async fn grant(
                from api_tokens t, memberships m, pipelines p
                where t.organization_id = $1 and t.id = $8 and t.revoked_at is null
                  and (t.expires_at is null or t.expires_at > clock_timestamp())
-                 and m.organization_id = $1 and m.user_id = t.user_id and m.removed_at is null
-                 and (m.role = any($9) or exists (select 1 from user_grants r
-                     where r.organization_id = $1 and r.pipeline_id = p.id and r.user_id = m.user_id
-                       and r.role = any($9)))
+                 and m.organization_id = $1 and m.user_id = t.user_id and m.removed_at is null and m.role = any($9)
                  and $12 = any(t.scopes) and t.max_sessions is null
                  and p.organization_id = $1 and p.status <> 'archived'
                  and p.id = coalesce($2, (select id from pipelines
@@ -262,10 +259,7 @@ async fn release(
                from api_tokens t, memberships m, pipelines p, environments before
                where t.organization_id = $1 and t.id = $6 and t.revoked_at is null
                  and (t.expires_at is null or t.expires_at > clock_timestamp())
-                 and m.organization_id = $1 and m.user_id = t.user_id and m.removed_at is null
-                 and (m.role = any($7) or exists (select 1 from user_grants r
-                     where r.organization_id = $1 and r.pipeline_id = p.id and r.user_id = m.user_id
-                       and r.role = any($7)))
+                 and m.organization_id = $1 and m.user_id = t.user_id and m.removed_at is null and m.role = any($7)
                  and $10 = any(t.scopes)
                  and p.organization_id = $1
                  and p.id = coalesce($2, (select id from pipelines
