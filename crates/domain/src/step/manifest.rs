@@ -4,8 +4,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::input::StepInput;
-use super::manifest_check;
-use crate::definition::Diagnostic;
 
 /// A checked manifest. Everything with an order is a list, because `jsonb` in PostgreSQL does not keep the order of keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,12 +38,6 @@ pub struct StepOutput {
 }
 
 impl StepManifest {
-    /// Parses and checks `step.yaml`. `name` is the name in the tag that publishes the step. For a text that can't be
-    /// parsed it returns one diagnostic, otherwise all problems (at most a hundred), in the order of the file.
-    pub fn parse(source: &str, name: Option<&str>) -> Result<Self, Vec<Diagnostic>> {
-        manifest_check::parse(source, name)
-    }
-
     pub fn input(&self, name: &str) -> Option<&StepInput> {
         self.inputs.iter().find(|input| input.name == name)
     }

@@ -19,12 +19,16 @@ pub(super) struct Check<'a> {
     pub(super) source: &'a str,
 }
 
-pub(super) fn parse(source: &str, name: Option<&str>) -> Result<StepManifest, Vec<Diagnostic>> {
-    let source = source.strip_prefix('\u{feff}').unwrap_or(source);
-    let file: File = yaml::read(source, Document::Manifest).map_err(|diagnostic| vec![diagnostic])?;
-    let mut check = Check { report: Report::default(), source };
-    let manifest = check.manifest(&file, name);
-    check.report.finish(manifest)
+impl StepManifest {
+    /// Parses and checks `step.yaml`. `name` is the name in the tag that publishes the step. For a text that can't be
+    /// parsed it returns one diagnostic, otherwise all problems (at most a hundred), in the order of the file.
+    pub fn parse(source: &str, name: Option<&str>) -> Result<Self, Vec<Diagnostic>> {
+        let source = source.strip_prefix('\u{feff}').unwrap_or(source);
+        let file: File = yaml::read(source, Document::Manifest).map_err(|diagnostic| vec![diagnostic])?;
+        let mut check = Check { report: Report::default(), source };
+        let manifest = check.manifest(&file, name);
+        check.report.finish(manifest)
+    }
 }
 
 impl Check<'_> {
