@@ -25,7 +25,7 @@ impl Client {
             position += new.len();
             let (rejected, mut new): (Vec<_>, Vec<_>) =
                 new.into_iter().partition(|approval| self.rejects(number, approval));
-            // At once, before others have approved it.
+            // Immediately, before others have approved it.
             for approval in &rejected {
                 self.vote_on(&voter, number, approval).await;
             }
