@@ -6,7 +6,6 @@ use std::process::ExitStatus;
 
 use crate::bounds::Bounds;
 use crate::error::RegistryError;
-use crate::git::GitFailure;
 use crate::source::Source;
 
 /// `prlimit` could not run git.
@@ -35,6 +34,30 @@ const UNREACHABLE_TEXTS: [&str; 6] = [
     "Connection timed out",
     "Could not resolve host",
 ];
+
+/// Why a call of git has failed.
+pub(crate) enum GitFailure {
+    TooMuchOutput,
+    /// A limit of memory, time or file size has ended a process.
+    Limit,
+    Registry(RegistryError),
+}
+
+impl From<RegistryError> for GitFailure {
+    fn from(error: RegistryError) -> Self {
+        Self::Registry(error)
+    }
+}
+
+impl GitFailure {
+    /// Returns `limit` if the call has exceeded a limit.
+    pub(crate) fn or_limit(self, limit: RegistryError) -> RegistryError {
+        match self {
+            Self::TooMuchOutput | Self::Limit => limit,
+            Self::Registry(error) => error,
+        }
+    }
+}
 
 pub(crate) fn explain(
     verb: &str,

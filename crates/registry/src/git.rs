@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::bounds::Bounds;
 use crate::error::RegistryError;
-use crate::failure::explain;
+use crate::failure::{GitFailure, explain};
 use crate::program::{ProcessLimits, RunError, run};
 use crate::source::Source;
 
@@ -150,30 +150,6 @@ impl Git<'_> {
         }
         command.args(arguments).current_dir(&self.folder);
         command
-    }
-}
-
-/// Why a call of git has failed.
-pub(crate) enum GitFailure {
-    TooMuchOutput,
-    /// A limit of memory, time or file size has ended a process.
-    Limit,
-    Registry(RegistryError),
-}
-
-impl From<RegistryError> for GitFailure {
-    fn from(error: RegistryError) -> Self {
-        Self::Registry(error)
-    }
-}
-
-impl GitFailure {
-    /// Returns `limit` if the call has exceeded a limit.
-    pub(crate) fn or_limit(self, limit: RegistryError) -> RegistryError {
-        match self {
-            Self::TooMuchOutput | Self::Limit => limit,
-            Self::Registry(error) => error,
-        }
     }
 }
 

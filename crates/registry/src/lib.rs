@@ -38,5 +38,5 @@ pub use self::reader::{FetchedStep, RegistryReader};
 pub use self::signature::{SignatureError, Signer, verify_signature};
 pub use self::signer::{AllowedSigner, InvalidSigner};
 pub use self::source::{Credential, InvalidSource, Source};
-pub use self::tag::{InvalidStepTag, StepTag, Tag};
+pub use self::tag::Tag;
 pub use self::tree::{FileMode, StepFile};

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use greenroom_domain::step::StepTag;
 use greenroom_outbound::{AllowList, Lookup, SystemLookup, pin_addresses};
 use tempfile::TempDir;
 use tokio::time::Instant;
@@ -11,10 +12,11 @@ use crate::archive::Archive;
 use crate::bounds::Bounds;
 use crate::contents::{max_batch_bytes, parse_contents, split_object};
 use crate::error::RegistryError;
-use crate::git::{Call, Git, GitFailure};
+use crate::failure::GitFailure;
+use crate::git::{Call, Git};
 use crate::object_id::ObjectId;
 use crate::source::Source;
-use crate::tag::{StepTag, Tag, parse_list};
+use crate::tag::{Tag, parse_list};
 use crate::tag_object::{MAX_TAG_OBJECT_BYTES, TagObject};
 use crate::tree::{StepFile, max_list_bytes, parse_tree};
 
@@ -89,6 +91,11 @@ impl RegistryReader {
         let files = read_files(&git, tag, &commit).await?;
         let archive = Archive::pack(&files).map_err(RegistryError::Folder)?;
         Ok(FetchedStep { commit, tag_object, files, archive })
+    }
+
+    /// Returns the folder in which temporary folders are created.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     fn temporary_folder(&self) -> Result<TempDir, RegistryError> {
@@ -184,16 +191,16 @@ fn tagged_commit(tag: &StepTag, bytes: &[u8]) -> Result<ObjectId, RegistryError>
 }
 
 async fn read_files(git: &Git<'_>, tag: &StepTag, commit: &ObjectId) -> Result<Vec<StepFile>, RegistryError> {
-    let folder = format!("{commit}:{}", tag.name());
+    let folder = format!("{commit}:{}", tag.name);
     let arguments = ["ls-tree", "-r", "-z", "-l", "--full-tree", &folder];
     let max_output_bytes = max_list_bytes(git.bounds);
     let printed = git.read(Call { arguments: &arguments, input: b"", max_output_bytes }).await;
     let printed = printed.map_err(|failure| match failure {
         // The commit is there, so that only the folder can be missing.
-        GitFailure::Registry(RegistryError::Git { .. }) => RegistryError::NoFolder(tag.name().to_owned()),
+        GitFailure::Registry(RegistryError::Git { .. }) => RegistryError::NoFolder(tag.name.clone()),
         other => other.or_limit(RegistryError::TooManyFiles(git.bounds.max_files)),
     })?;
-    let entries = parse_tree(&printed, tag.name(), git.bounds)?;
+    let entries = parse_tree(&printed, &tag.name, git.bounds)?;
     let total = entries.iter().map(|entry| entry.size).sum();
     let objects: Vec<&ObjectId> = entries.iter().map(|entry| &entry.object).collect();
     let printed = read_objects(git, &objects, total).await?;

@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use crate::program::{ProcessLimits, RunError, run};
 use crate::signer::AllowedSigner;
-use crate::tag::StepTag;
 use crate::tag_object::{TagObject, TagSignature};
+use greenroom_domain::step::StepTag;
 
 const NAMESPACE: &[u8] = b"git";
 const TIMEOUT: Duration = Duration::from_secs(10);

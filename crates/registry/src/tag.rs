@@ -1,12 +1,7 @@
 //! Tags of a registry. Pure.
 
-use std::fmt;
-use std::str::FromStr;
-
 use crate::object_id::ObjectId;
 
-const MAX_NAME_BYTES: usize = 63;
-const MAX_VERSION_BYTES: usize = 64;
 const PREFIX: &str = "refs/tags/";
 const PEELED_SUFFIX: &str = "^{}";
 
@@ -39,94 +34,9 @@ pub(crate) fn parse_list(printed: &[u8]) -> Option<Vec<Tag>> {
     Some(tags)
 }
 
-/// The tag of a version of a step: `roll-out/v2.3.0`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct StepTag {
-    name: String,
-    version: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the tag of a step has the form `name/v1.2.3`; a name has lower-case letters, digits and dashes")]
-pub struct InvalidStepTag;
-
-impl StepTag {
-    /// Returns the name of the step, which is also the name of its folder.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Returns the version without `v`.
-    pub fn version(&self) -> &str {
-        &self.version
-    }
-}
-
-impl FromStr for StepTag {
-    type Err = InvalidStepTag;
-
-    fn from_str(text: &str) -> Result<Self, InvalidStepTag> {
-        let (name, version) = text.split_once("/v").ok_or(InvalidStepTag)?;
-        if is_step_name(name) && is_version(version) {
-            Ok(Self { name: name.to_owned(), version: version.to_owned() })
-        } else {
-            Err(InvalidStepTag)
-        }
-    }
-}
-
-impl fmt::Display for StepTag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/v{}", self.name, self.version)
-    }
-}
-
-fn is_step_name(name: &str) -> bool {
-    let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    (1..=MAX_NAME_BYTES).contains(&name.len())
-        && name.bytes().all(is_allowed)
-        && !name.starts_with('-')
-        && !name.ends_with('-')
-}
-
-/// `1.2.3`, or `1.2.3-rc.1`.
-fn is_version(version: &str) -> bool {
-    let (release, pre_release) = match version.split_once('-') {
-        Some((release, pre_release)) => (release, Some(pre_release)),
-        None => (version, None),
-    };
-    let is_number = |part: &str| {
-        !part.is_empty()
-            && part.bytes().all(|byte| byte.is_ascii_digit())
-            && (part == "0" || !part.starts_with('0'))
-    };
-    let is_label = |part: &str| {
-        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-    };
-    version.len() <= MAX_VERSION_BYTES
-        && release.split('.').count() == 3
-        && release.split('.').all(is_number)
-        && pre_release.is_none_or(|text| text.split('.').all(is_label))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_step_tag_is_a_name_and_a_version() {
-        for text in ["roll-out/v2.3.0", "a/v0.0.0", "a1/v10.20.30-rc.1"] {
-            let tag: StepTag = text.parse().unwrap();
-            assert_eq!(tag.to_string(), text);
-        }
-        for text in ["v1.0.0", "a/1.0.0", "a/v1.0", "a/v1.0.0.0", "A/v1.0.0", "a/b/v1.0.0", "-a/v1.0.0"]
-            .into_iter()
-            .chain(["../v1.0.0", "a/v01.0.0", "a/v1.0.0-", "a/v1.0.0:x", "a/v1.0.0\n", "a/v1.0.0-a..b"])
-            .chain([".git/v1.0.0", "/v1.0.0", "a/v1.0.0^{}", "a/v1.0.0 b", "a/v1.0.0*", ""])
-        {
-            assert!(text.parse::<StepTag>().is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn lists_are_parsed_with_what_annotated_tags_refer_to() {

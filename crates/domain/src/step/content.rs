@@ -85,8 +85,14 @@ fn quoted(path: &str) -> impl fmt::Display {
     crate::definition::quote(path)
 }
 
-/// Checks the files of a step and returns their digest. The order of the files does not matter.
+/// Checks the files of a step and returns their digest: that of [`content_lines`].
 pub fn content_digest(files: &[StepFile]) -> Result<StepDigest, InvalidContent> {
+    Ok(StepDigest::of(content_lines(files)?.as_bytes()))
+}
+
+/// Checks the files of a step and returns a line for each, sorted: mode, path and SHA-256. The order of the files does not
+/// matter.
+pub fn content_lines(files: &[StepFile]) -> Result<String, InvalidContent> {
     if files.len() > MAX_FILES {
         return Err(InvalidContent::TooManyFiles(files.len()));
     }
@@ -104,7 +110,7 @@ pub fn content_digest(files: &[StepFile]) -> Result<StepDigest, InvalidContent> 
     if !files.iter().any(|file| file.path == MANIFEST_PATH) {
         return Err(InvalidContent::NoManifest);
     }
-    Ok(StepDigest::of(lines.into_iter().collect::<String>().as_bytes()))
+    Ok(lines.into_iter().collect())
 }
 
 fn line(mode: FileMode, path: &StepPath, sha256: &[u8; 32]) -> String {

@@ -16,7 +16,9 @@ mod resolve;
 mod version;
 mod with;
 
-pub use content::{FileMode, InvalidContent, MANIFEST_PATH, MAX_BYTES, MAX_FILES, StepFile, content_digest};
+pub use content::{
+    FileMode, InvalidContent, MANIFEST_PATH, MAX_BYTES, MAX_FILES, StepFile, content_digest, content_lines,
+};
 pub use forbidden_variables::forbidden_variable;
 pub use input::{InputType, InvalidInput, StepInput};
 pub use lock::{LockChange, LockDiff, LockedStep, StepLock, definition_digest, lock_diff};

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use greenroom_domain::step::StepTag;
 use greenroom_registry::{Credential, RegistryError, Source};
 
 use crate::git_server::{GitServer, Repository};
@@ -40,7 +41,7 @@ async fn the_credential_is_sent_and_is_in_no_argument() {
     let server = GitServer::start_with(&repository, Some(TOKEN.to_owned()), on_request).await;
     let reader = TestReader::new();
     let tags = reader.reader.list_tags(&private(&server.url, token()), &bounds()).await.unwrap();
-    let tag = tags[0].name.parse().unwrap();
+    let tag = StepTag::parse(&tags[0].name).unwrap();
     let fetched =
         reader.reader.fetch_step(&private(&server.url, token()), &tag, &tags[0].object, &bounds()).await;
     assert_eq!(fetched.unwrap().files.len(), 1);

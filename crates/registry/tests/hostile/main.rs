@@ -13,8 +13,9 @@ mod trees;
 
 use std::time::{Duration, Instant};
 
+use greenroom_domain::step::StepTag;
 use greenroom_outbound::AllowList;
-use greenroom_registry::{Bounds, FetchedStep, ObjectId, RegistryError, RegistryReader, Source, StepTag};
+use greenroom_registry::{Bounds, FetchedStep, ObjectId, RegistryError, RegistryReader, Source};
 use tempfile::TempDir;
 
 /// What a rejection may take beyond its timeout, on a busy machine.
@@ -42,7 +43,7 @@ impl TestReader {
     }
 
     async fn fetch_expected(&self, url: &str, tag: &str, object: &str) -> Result<FetchedStep, RegistryError> {
-        let (tag, object): (StepTag, ObjectId) = (tag.parse().unwrap(), object.parse().unwrap());
+        let (tag, object): (StepTag, ObjectId) = (StepTag::parse(tag).unwrap(), object.parse().unwrap());
         let started = Instant::now();
         let result = self.reader.fetch_step(&source(url), &tag, &object, &bounds()).await;
         assert!(started.elapsed() < bounds().timeout + GRACE);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use greenroom_domain::step::StepTag;
 use greenroom_registry::{AllowedSigner, SignatureError, Signer, verify_signature};
 use tempfile::TempDir;
 
@@ -52,7 +53,7 @@ fn object(repository: &Repository, tag: &str) -> Vec<u8> {
 
 async fn verify(object: &[u8], tag: &str, signers: &[AllowedSigner]) -> Result<Signer, SignatureError> {
     let folder = TempDir::new().unwrap();
-    let result = verify_signature(object, &tag.parse().unwrap(), signers, folder.path()).await;
+    let result = verify_signature(object, &StepTag::parse(tag).unwrap(), signers, folder.path()).await;
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     result
 }
