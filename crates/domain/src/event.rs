@@ -131,6 +131,13 @@ event_types! {
     ApprovalSuperseded  "approval.superseded"  Deployment,
     ApprovalUnsatisfiable "approval.unsatisfiable" Deployment,
     StageOverridden     "deployment.stage.overridden" Deployment,
+    RegistryCreated     "registry.created"     Audit,
+    RegistryUpdated     "registry.updated"     Audit,
+    RegistryDeleted     "registry.deleted"     Audit,
+    StepPublished       "step.published"       Deployment,
+    StepYanked          "step.yanked"          Deployment,
+    StepTagMoved        "step.tag_moved"       Deployment,
+    StepSignatureRefused "step.signature_refused" Deployment,
 }
 
 impl EventType {

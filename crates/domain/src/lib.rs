@@ -41,6 +41,7 @@ pub mod session;
 pub mod sign_in;
 pub mod slug;
 pub mod step;
+pub mod step_registry;
 pub mod text;
 pub mod text_enum;
 pub mod token;

@@ -47,6 +47,7 @@ pub mod session;
 pub mod session_ending;
 #[cfg(test)]
 mod status_writes;
+pub mod step_registry;
 pub mod summary;
 pub mod system;
 pub mod token;

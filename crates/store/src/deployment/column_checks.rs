@@ -8,6 +8,7 @@ use greenroom_domain::deployment::{
 use greenroom_domain::role::Role;
 use greenroom_domain::role_grant::is_grantable;
 use greenroom_domain::secret::{ScopeKind, VersionStatus};
+use greenroom_domain::step_registry::{RefusalKind, RegistryStatus};
 use greenroom_domain::text_enum::TextEnum;
 use sqlx::migrate::MigrationType;
 
@@ -54,6 +55,12 @@ fn checks_of_secrets_allow_the_values_of_the_domain() {
 fn checks_of_approvals_allow_the_values_of_the_domain() {
     assert_eq!(listed("create table approvals (", "status in (", ")"), texts(ApprovalStatus::ALL));
     assert_eq!(listed("create table approval_votes (", "choice in (", ")"), texts(VoteChoice::ALL));
+}
+
+#[test]
+fn checks_of_step_registries_allow_the_values_of_the_domain() {
+    assert_eq!(listed("create table step_registries (", "status in (", ")"), texts(RegistryStatus::ALL));
+    assert_eq!(listed("create table step_refusals (", "kind in (", ")"), texts(RefusalKind::ALL));
 }
 
 #[test]

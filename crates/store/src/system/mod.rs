@@ -22,6 +22,7 @@ pub mod session_ending;
 pub mod sign_in;
 pub mod sign_in_link;
 pub mod signing_key;
+pub mod step_registry;
 pub mod sweeper;
 pub mod token;
 pub mod token_exchange;

@@ -87,6 +87,10 @@ const LISTED: &[(&str, &str)] = &[
         "select d.organization_id, d.id, hashtextextended(jsonb_build_array(d.status",
         "the deployments that all streams of a server follow",
     ),
+    (
+        "update step_registries r set leased_until",
+        "step registries of all organizations that are due to be synchronized",
+    ),
     ("update wakes w set due_at", "the relay delivers the outbox of all organizations"),
     ("update discarded_objects d set due_at", "objects of all organizations that are due for removal"),
     ("delete from discarded_objects d using unnest", "objects that were removed"),

@@ -1,0 +1,264 @@
+//! Step registries: git repositories that publish steps by tags. Definitions refer to a registry by its name, which is
+//! unique in the organization; locks refer to it by its id.
+
+use std::fmt;
+
+use url::{Host, Url};
+
+use crate::id::RegistryId;
+use crate::step::StepVersion;
+use crate::text::is_hidden;
+use crate::text_enum::text_enum;
+
+/// The maximum number of registries in an organization.
+pub const MAX_REGISTRIES: i64 = 200;
+
+/// The maximum number of signers of a registry.
+pub const MAX_SIGNERS: usize = 50;
+
+/// The longest time for which a version can be held back after it was first seen: 90 days.
+pub const MAX_MINIMUM_AGE_SECONDS: i64 = 90 * 24 * 60 * 60;
+
+const MAX_URL_BYTES: usize = 255;
+const MAX_SIGNER_BYTES: usize = 4_096;
+
+/// Whether a registry is synchronized, and how that went.
+///
+/// | Status | synchronized | with problems | disabled | enabled |
+/// |---|---|---|---|---|
+/// | `active` | `active` | `degraded` | `disabled` | `active` |
+/// | `degraded` | `active` | `degraded` | `disabled` | `degraded` |
+/// | `disabled` | `disabled` | `disabled` | `disabled` | `active` |
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RegistryStatus {
+    Active,
+    /// The last synchronization failed, or refused some content. Versions that are known stay available.
+    Degraded,
+    /// An admin has disabled it: it is not synchronized, and nothing new is resolved from it.
+    Disabled,
+}
+
+text_enum!(RegistryStatus { Active = "active", Degraded = "degraded", Disabled = "disabled" });
+
+impl RegistryStatus {
+    /// Returns the status after a synchronization.
+    #[must_use]
+    pub const fn after_sync(self, has_problems: bool) -> Self {
+        match (self, has_problems) {
+            (Self::Disabled, _) => Self::Disabled,
+            (_, true) => Self::Degraded,
+            (_, false) => Self::Active,
+        }
+    }
+
+    /// Returns the status after an admin has disabled or enabled the registry.
+    #[must_use]
+    pub const fn with_disabled(self, is_disabled: bool) -> Self {
+        match (self, is_disabled) {
+            (_, true) => Self::Disabled,
+            (Self::Disabled, false) => Self::Active,
+            (other, false) => other,
+        }
+    }
+}
+
+/// Why a tag of a registry was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RefusalKind {
+    /// The tag of a known version refers to another object than before.
+    TagMoved,
+    /// The registry requires signatures, and that of the tag is missing or not valid.
+    SignatureRefused,
+    /// Its content is not that of a step.
+    Invalid,
+}
+
+text_enum!(RefusalKind {
+    TagMoved = "tag_moved",
+    SignatureRefused = "signature_refused",
+    Invalid = "invalid",
+});
+
+/// The address of a registry's repository. Whether its host may be connected to is checked when it is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegistryUrl(String);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidRegistryUrl {
+    #[error("must have 1 to {MAX_URL_BYTES} printable ASCII characters")]
+    Text,
+    #[error(
+        "must be the https address of a git repository, such as `https://git.example.com/acme/steps.git`"
+    )]
+    Address,
+    #[error("must not contain a user name, a password, a query or a fragment")]
+    Parts,
+}
+
+impl RegistryUrl {
+    /// Plain http is accepted on this machine; the outbound rules decide whether it is allowed.
+    pub fn new(text: &str) -> Result<Self, InvalidRegistryUrl> {
+        if text.is_empty() || text.len() > MAX_URL_BYTES || !text.bytes().all(|byte| byte.is_ascii_graphic())
+        {
+            return Err(InvalidRegistryUrl::Text);
+        }
+        let url = Url::parse(text).map_err(|_| InvalidRegistryUrl::Address)?;
+        let is_local = match url.host() {
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            Some(Host::Domain(name)) => name == "localhost",
+            None => return Err(InvalidRegistryUrl::Address),
+        };
+        let has_userinfo = !url.username().is_empty() || url.password().is_some() || text.contains('@');
+        if has_userinfo || text.contains(['?', '#']) {
+            return Err(InvalidRegistryUrl::Parts);
+        }
+        // The parser accepts backslashes, missing slashes and other cases, which git reads differently.
+        let is_plain = text.starts_with(&format!("{}://", url.scheme())) && !text.contains('\\');
+        let has_scheme = url.scheme() == "https" || url.scheme() == "http" && is_local;
+        let has_path = !url.path().trim_matches('/').is_empty();
+        if is_plain && has_scheme && has_path && url.port() != Some(0) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidRegistryUrl::Address)
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RegistryUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Who may sign the tags of a registry: a line of an allowed-signers file of `ssh-keygen`, `alice@example.com ssh-ed25519
+/// AAAA…`. After the name there may be the options `valid-after="TIME"` and `valid-before="TIME"`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllowedSigner(String);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidSigner {
+    #[error("must be a name and a public SSH key in one line, such as `alice@example.com ssh-ed25519 AAAA…`")]
+    Syntax,
+    #[error("must begin with a name of letters, digits, and the characters `.`, `_`, `+`, `-`, `@`")]
+    Name,
+    #[error(
+        "must not have other options than valid-after=\"TIME\" and valid-before=\"TIME\", with YYYYMMDD or YYYYMMDDHHMMSS, and Z for UTC"
+    )]
+    Option,
+    #[error("must have a public key of a supported type, as in a `.pub` file")]
+    Key,
+}
+
+/// The supported types of keys, and how a key of each begins: with the length of the type and the type. Certificates are
+/// not among them.
+const KEY_TYPES: [(&str, &str); 7] = [
+    ("ssh-ed25519", "AAAAC3NzaC1lZDI1NTE5"),
+    ("ssh-rsa", "AAAAB3NzaC1y"),
+    ("ecdsa-sha2-nistp256", "AAAAE2VjZHNhLXNoYTItbmlzdHAy"),
+    ("ecdsa-sha2-nistp384", "AAAAE2VjZHNhLXNoYTItbmlzdHAz"),
+    ("ecdsa-sha2-nistp521", "AAAAE2VjZHNhLXNoYTItbmlzdHA1"),
+    ("sk-ssh-ed25519@openssh.com", "AAAAGnNrLXNzaC1lZDI1NTE5QG9wZW5zc2guY29t"),
+    ("sk-ecdsa-sha2-nistp256@openssh.com", "AAAAInNrLWVjZHNhLXNoYTItbmlzdHAyNTZAb3BlbnNzaC5j"),
+];
+
+impl AllowedSigner {
+    /// The line is written to a file of `ssh-keygen`, where a line break, a pattern as the name, or another option would
+    /// allow more.
+    pub fn new(text: &str) -> Result<Self, InvalidSigner> {
+        if text.len() > MAX_SIGNER_BYTES || text.chars().any(is_hidden) {
+            return Err(InvalidSigner::Syntax);
+        }
+        let words: Vec<&str> = text.split(' ').filter(|word| !word.is_empty()).collect();
+        let (name, rest) = words.split_first().ok_or(InvalidSigner::Syntax)?;
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-@".contains(&byte);
+        let is_type = |word: &str| KEY_TYPES.iter().any(|(kind, _)| *kind == word);
+        if !name.bytes().all(is_allowed) || name.starts_with('-') || is_type(name) {
+            return Err(InvalidSigner::Name);
+        }
+        let rest = match rest.split_first() {
+            Some((options, rest)) if options.contains('=') => {
+                if options.split(',').all(is_option) {
+                    rest
+                } else {
+                    return Err(InvalidSigner::Option);
+                }
+            }
+            _ => rest,
+        };
+        match rest {
+            [kind, key, ..] if is_key(kind, key) => Ok(Self(words.join(" "))),
+            [_, _, ..] => Err(InvalidSigner::Key),
+            _ => Err(InvalidSigner::Syntax),
+        }
+    }
+
+    /// Returns the name, which versions have as their signer.
+    pub fn name(&self) -> &str {
+        self.0.split(' ').next().unwrap_or_default()
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+fn is_option(option: &str) -> bool {
+    let Some(("valid-after" | "valid-before", quoted)) = option.split_once('=') else { return false };
+    let time = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(quoted);
+    let digits = time.strip_suffix('Z').unwrap_or(time);
+    matches!(digits.len(), 8 | 12 | 14) && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_key(kind: &str, key: &str) -> bool {
+    let digits = key.trim_end_matches('=');
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    let is_base64 =
+        digits.bytes().all(is_digit) && key.len() - digits.len() <= 2 && key.len().is_multiple_of(4);
+    let is_long = key.len() >= 64;
+    is_base64 && is_long && KEY_TYPES.iter().any(|(name, start)| *name == kind && key.starts_with(start))
+}
+
+/// Returns the subject of a registry's events.
+pub fn subject(id: RegistryId) -> String {
+    format!("step-registries/{id}")
+}
+
+/// Returns the subject of the events of a step.
+pub fn step_subject(id: RegistryId, step: &str) -> String {
+    format!("step-registries/{id}/steps/{step}")
+}
+
+/// Returns a text whose order, byte by byte, is that of versions.
+///
+/// A number is preceded by its length; a release sorts after its pre-releases (`~` after `-`), numbers in a pre-release
+/// before words, and fewer parts before more (`!` before everything that a part can contain).
+pub fn version_sort_key(version: &StepVersion) -> String {
+    let text = version.to_string();
+    let (numbers, parts) = match text.split_once('-') {
+        Some((numbers, parts)) => (numbers, Some(parts)),
+        None => (text.as_str(), None),
+    };
+    let number = |digits: &str| format!("{:02}{digits}", digits.len());
+    let part = |part: &str| {
+        let is_number = part.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number { format!("0{}", number(part)) } else { format!("1{part}") }
+    };
+    let numbers = numbers.split('.').map(number).collect::<Vec<_>>().join(".");
+    match parts {
+        Some(parts) => format!("{numbers}-{}", parts.split('.').map(part).collect::<Vec<_>>().join("!")),
+        None => format!("{numbers}~"),
+    }
+}
+
+#[cfg(test)]
+#[path = "step_registry_tests.rs"]
+mod tests;

@@ -1,0 +1,147 @@
+//! Creates, changes and deletes registries.
+
+use greenroom_domain::id::RegistryId;
+use greenroom_domain::step_registry::RegistryStatus;
+
+use super::{RegistryRecord, Row};
+use crate::{Command, StoreError};
+
+/// What can be changed of a registry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegistryContent {
+    pub name: String,
+    pub url: String,
+    pub signers: Vec<String>,
+    pub require_signature: bool,
+    pub minimum_age_seconds: i32,
+    pub status: RegistryStatus,
+}
+
+impl Command {
+    /// Returns the number of registries. Takes an advisory lock, so that no concurrent transaction adds one.
+    pub async fn lock_step_registry_count(&mut self) -> Result<i64, StoreError> {
+        let organization = self.organization();
+        sqlx::query!(
+            "select pg_advisory_xact_lock(hashtextextended('step_registries ' || $1::uuid, 0))",
+            organization,
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(sqlx::query_scalar!(
+            r#"select count(*) as "count!" from step_registries where organization_id = $1 and deleted_at is null"#,
+            organization,
+        )
+        .fetch_one(self.connection())
+        .await?)
+    }
+
+    /// Creates a registry, which is synchronized next. Fails with `step_registries_live_name` if another one has the
+    /// name.
+    pub async fn create_step_registry(
+        &mut self,
+        id: RegistryId,
+        content: &RegistryContent,
+    ) -> Result<RegistryRecord, StoreError> {
+        let (organization, by) = (self.organization(), self.principal().user_id.uuid());
+        let row = sqlx::query_as!(
+            Row,
+            "insert into step_registries
+                 (organization_id, id, name, url, signers, require_signature, minimum_age_seconds, status, created_by)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+             returning id, name, url, signers, require_signature, minimum_age_seconds, status, synced_at, next_sync_at,
+                       error, revision, created_at, created_by, updated_at, deleted_at",
+            organization,
+            id.uuid(),
+            content.name,
+            content.url,
+            &content.signers,
+            content.require_signature,
+            content.minimum_age_seconds,
+            content.status.as_str(),
+            by,
+        )
+        .fetch_one(self.connection())
+        .await?;
+        row.try_into()
+    }
+
+    /// Changes a registry. With `reads_again`, what was refused is forgotten, a synchronization that runs does not count,
+    /// and the next one begins. Fails with `step_registries_live_name` if another one has the name.
+    pub async fn update_step_registry(
+        &mut self,
+        id: RegistryId,
+        content: &RegistryContent,
+        reads_again: bool,
+    ) -> Result<RegistryRecord, StoreError> {
+        let organization = self.organization();
+        if reads_again {
+            sqlx::query!(
+                "delete from step_refusals where organization_id = $1 and registry_id = $2",
+                organization,
+                id.uuid(),
+            )
+            .execute(self.connection())
+            .await?;
+        }
+        let row = sqlx::query_as!(
+            Row,
+            "update step_registries
+             set name = $3, url = $4, signers = $5, require_signature = $6, minimum_age_seconds = $7, status = $8,
+                 leased_until = case when $9 then null else leased_until end,
+                 next_sync_at = case when $9 then clock_timestamp() else next_sync_at end,
+                 revision = revision + 1, updated_at = clock_timestamp()
+             where organization_id = $1 and id = $2
+             returning id, name, url, signers, require_signature, minimum_age_seconds, status, synced_at, next_sync_at,
+                       error, revision, created_at, created_by, updated_at, deleted_at",
+            organization,
+            id.uuid(),
+            content.name,
+            content.url,
+            &content.signers,
+            content.require_signature,
+            content.minimum_age_seconds,
+            content.status.as_str(),
+            reads_again,
+        )
+        .fetch_one(self.connection())
+        .await?;
+        row.try_into()
+    }
+
+    /// Makes a registry due now, or 10 seconds after its last synchronization.
+    pub async fn request_registry_sync(&mut self, id: RegistryId) -> Result<RegistryRecord, StoreError> {
+        let organization = self.organization();
+        let row = sqlx::query_as!(
+            Row,
+            "update step_registries
+             set next_sync_at = least(next_sync_at, greatest(clock_timestamp(), synced_at + interval '10 seconds'))
+             where organization_id = $1 and id = $2
+             returning id, name, url, signers, require_signature, minimum_age_seconds, status, synced_at, next_sync_at,
+                       error, revision, created_at, created_by, updated_at, deleted_at",
+            organization,
+            id.uuid(),
+        )
+        .fetch_one(self.connection())
+        .await?;
+        row.try_into()
+    }
+
+    /// Deletes a registry: it is not synchronized any more, and its name is free. Its record and its versions stay.
+    pub async fn delete_step_registry(&mut self, id: RegistryId) -> Result<RegistryRecord, StoreError> {
+        let organization = self.organization();
+        let row = sqlx::query_as!(
+            Row,
+            "update step_registries
+             set deleted_at = clock_timestamp(), leased_until = null, revision = revision + 1,
+                 updated_at = clock_timestamp()
+             where organization_id = $1 and id = $2
+             returning id, name, url, signers, require_signature, minimum_age_seconds, status, synced_at, next_sync_at,
+                       error, revision, created_at, created_by, updated_at, deleted_at",
+            organization,
+            id.uuid(),
+        )
+        .fetch_one(self.connection())
+        .await?;
+        row.try_into()
+    }
+}
