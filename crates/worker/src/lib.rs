@@ -1,11 +1,12 @@
-//! Background work: the sequencer, the sweeper, housekeeping, the relay to the engine and the engine's
-//! worker. Every part is safe to run in several daemons concurrently.
+//! Background work: the sequencer, the sweeper, housekeeping, the synchronization of step registries, the relay to the
+//! engine and the engine's worker. Every part is safe to run in several daemons concurrently.
 
 pub mod cleanup;
 pub mod engine;
 pub mod health;
 pub mod housekeeping;
 pub mod installation;
+pub mod registry_sync;
 pub mod relay;
 pub mod sequencer;
 pub mod session_ending;
