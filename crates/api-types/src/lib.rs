@@ -31,6 +31,7 @@ pub mod session;
 pub mod session_deployment;
 pub mod session_ending;
 pub mod sign_in;
+pub mod step_registry;
 pub mod summary;
 pub mod token;
 pub mod trust_policy;

@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use greenroom_keys::{KeySource, Keys};
 use greenroom_outbound::{AllowList, OutboundClient};
+use greenroom_registry::RegistryReader;
 use greenroom_worker::engine::{EngineConfig, EngineTls, WorkerSettings};
 use greenroom_worker::housekeeping::Retention;
 use ipnet::IpNet;
@@ -95,7 +96,16 @@ pub struct OutboundConfig {
 
 impl OutboundConfig {
     pub fn client(&self) -> OutboundClient {
-        OutboundClient::new(AllowList::new(self.outbound_allow.iter().copied()))
+        OutboundClient::new(self.allow_list())
+    }
+
+    /// Returns a reader of step registries, with the folder for temporary files of this machine.
+    pub fn registry_reader(&self) -> RegistryReader {
+        RegistryReader::new(self.allow_list(), std::env::temp_dir())
+    }
+
+    fn allow_list(&self) -> AllowList {
+        AllowList::new(self.outbound_allow.iter().copied())
     }
 }
 
@@ -264,6 +274,8 @@ pub struct WorkConfig {
     /// How many workflows of deployments this worker caches in memory.
     #[arg(long, env = "GREENROOM_WORKER_CACHED_WORKFLOWS", default_value_t = 500)]
     pub worker_cached_workflows: usize,
+    #[command(flatten)]
+    pub outbound: OutboundConfig,
 }
 
 impl WorkConfig {

@@ -10,7 +10,9 @@ use greenroom_store::{PoolSettings, Reachability, Store, connect};
 use greenroom_worker::engine::{Engine, StoreAdvancer, run_worker as run_workflows};
 use greenroom_worker::relay::{self, RelayBell};
 use greenroom_worker::sequencer::{self, SequencerBell};
-use greenroom_worker::{cleanup, health, housekeeping, installation, session_ending, sweeper, watchdog};
+use greenroom_worker::{
+    cleanup, health, housekeeping, installation, registry_sync, session_ending, sweeper, watchdog,
+};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -276,6 +278,8 @@ pub async fn run_worker(
     tasks.run_when_ready(&databases.health, move |stop| session_ending::run(store, stop));
     let store = databases.system.clone();
     tasks.run_when_ready(&databases.health, move |stop| cleanup::run(store, stop));
+    let (store, reader) = (databases.system.clone(), work.outbound.registry_reader());
+    tasks.run_when_ready(&databases.health, move |stop| registry_sync::run(store, reader, stop));
     let (store, retention) = (databases.system.clone(), retention.retention());
     tasks.run_when_ready(&databases.health, move |stop| housekeeping::run(store, retention, stop));
     serve_operators(&tasks, operator, &databases.health, &draining).await?;

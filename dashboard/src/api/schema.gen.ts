@@ -2198,6 +2198,257 @@ export interface paths {
         patch: operations["update_freeze"];
         trace?: never;
     };
+    "/organizations/{orgId}/step-registries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List step registries, sorted by name
+         * @description Deleted registries are not in the list, and stay readable by their ids. `total` is exact up to 10,000.
+         */
+        get: operations["list_step_registries"];
+        put?: never;
+        /**
+         * Create a step registry
+         * @description Definitions refer to it by its name, which is unique in the organization. It is synchronized immediately, and every 15
+         *     minutes after that; `syncedAt` is null until the first synchronization has ended. An organization has 200 registries at
+         *     most. The same key with the same body returns the same record for 24 hours.
+         */
+        post: operations["create_step_registry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/step-registries/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resolve a reference to a step, as saving a definition would now
+         * @description Returns the highest version that fits the reference, is not yanked, has been known for the `minimumAgeSeconds` of the
+         *     registry, and is signed if the registry requires that. If there is none, the problem (`422` at `/uses`) states why, and
+         *     which name may have been meant. Nothing is changed, so an `Idempotency-Key` is ignored.
+         */
+        post: operations["resolve_step"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/step-registries/{registryId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * View a step registry
+         * @description The `ETag` is the revision, which counts the changes by admins, followed by a part that changes with every
+         *     synchronization, which `If-Match` ignores. A deleted registry stays readable, with `deletedAt`.
+         */
+        get: operations["get_step_registry"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a step registry
+         * @description It is not synchronized any more, nothing new is resolved from it, and its name can be used again. Definitions that have
+         *     locked its steps go on: the content is kept by its digest, and a lock refers to the id of the registry, never to its name
+         *     alone. Deleting again changes nothing and returns the record.
+         */
+        delete: operations["delete_step_registry"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a step registry
+         * @description Another `url`, other `signers` or another `requireSignature` begin a synchronization, which reads again what was refused;
+         *     one that runs does not count. Versions that are known stay as they are, and so does everything that is locked. Fields
+         *     that are left out stay unchanged, and a request that changes nothing records no event.
+         */
+        patch: operations["update_step_registry"];
+        trace?: never;
+    };
+    "/organizations/{orgId}/step-registries/{registryId}/sync": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Synchronize a step registry now
+         * @description The response does not wait for the end: `syncedAt`, `status` and `error` of the registry have the result. Requests within 10
+         *     seconds after a synchronization are delayed until then. A disabled registry can't be synchronized (`409
+         *     invalid_state`).
+         */
+        post: operations["sync_step_registry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/step-registries/{registryId}/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the steps of a registry, sorted by name
+         * @description Each has its newest version: the highest release that is not yanked, if there is one. The steps of a deleted registry stay
+         *     readable. `total` is exact up to 10,000.
+         */
+        get: operations["list_registry_steps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * View a step of a registry
+         * @description Its `newest` version is the highest release that is not yanked, if there is one. A step exists from when a version of it was
+         *     first seen, for ever.
+         */
+        get: operations["get_registry_step"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the versions of a step, the highest first
+         * @description The order is that of semantic versions; a pre-release comes after its release. Yanked versions are in the list. A version
+         *     is never changed and kept for ever. `total` is exact up to 10,000.
+         */
+        get: operations["list_registry_step_versions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}/versions/{stepVersion}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * View a version of a step
+         * @description With the text of its `step.yaml` and the list of its files. Apart from `yanked`, a version is never changed, and it is kept
+         *     for ever, also if its tag or the registry is deleted.
+         */
+        get: operations["get_registry_step_version"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}/versions/{stepVersion}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare a version of a step with an earlier one
+         * @description Both texts are unified diffs with three lines of context: of the lists of files, which have a SHA-256 for each file, and of
+         *     `step.yaml`. Versions are never changed, so a diff is always the same. Without a lower version everything is new.
+         */
+        get: operations["diff_registry_step_versions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}/versions/{stepVersion}/yank": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Yank a version of a step
+         * @description From the response on, nothing new is resolved to it. Definitions that have locked it go on, unless `refuse` is true: then
+         *     stages that use it fail. A version stays yanked, and stays refused; to replace it, publish a higher one. Yanking again with
+         *     the same reason changes nothing.
+         */
+        post: operations["yank_registry_step_version"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the pipelines that use a step, sorted by slug
+         * @description For each reference to the step in the current definition of a pipeline that is not archived: the version that it has locked.
+         *     Earlier versions of definitions are not in the list. `total` is exact up to 10,000.
+         */
+        get: operations["list_step_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/organizations/{orgId}/approvals": {
         parameters: {
             query?: never;
@@ -3116,6 +3367,40 @@ export interface components {
             scopes?: components["schemas"]["Scope"][] | null;
         };
         /**
+         * @description A new registry.
+         * @example {
+         *       "minimumAgeSeconds": 86400,
+         *       "name": "acme",
+         *       "requireSignature": true,
+         *       "signers": [
+         *         "releases@example.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"
+         *       ],
+         *       "url": "https://git.example.com/acme/steps.git"
+         *     }
+         */
+        CreateStepRegistry: {
+            /**
+             * Format: int64
+             * @description How long a version has to be known before something is resolved to it. Default: 0.
+             */
+            minimumAgeSeconds?: number;
+            /** @example acme */
+            name: string;
+            /** @description Whether tags without a valid signature of a signer are refused. Default: false. */
+            requireSignature?: boolean;
+            /**
+             * @description Lines with a name and a public SSH key, as in an allowed-signers file: `alice@example.com ssh-ed25519 AAAA…`. After the
+             *     name there may be `valid-after="20260101Z"` and `valid-before="20270101Z"`, separated by a comma. Default: none.
+             */
+            signers?: string[];
+            /**
+             * @description The https address of a git repository, without user name, password, query and fragment. Its host is resolved and
+             *     checked whenever it is connected to.
+             * @example https://qa-1.example.com
+             */
+            url: string;
+        };
+        /**
          * @description A new trust policy.
          * @example {
          *       "claims": {
@@ -3741,6 +4026,66 @@ export interface components {
                 version: number;
             };
         };
+        Data_RegistryStep: {
+            /** @description A step of a registry. */
+            data: {
+                /** @example roll-out */
+                name: string;
+                /** @description The newest version: the highest release that is not yanked, if there is one. */
+                newest: components["schemas"]["RegistryStepVersion"];
+                /**
+                 * Format: int64
+                 * @description How many versions it has.
+                 */
+                versions: number;
+            };
+        };
+        Data_RegistryStepVersion: {
+            /** @description A version of a step. */
+            data: {
+                /**
+                 * Format: int64
+                 * @description The size of its files.
+                 */
+                bytes: number;
+                /** @example Rolls a deployment out */
+                description?: string | null;
+                /**
+                 * @description The digest of its content: the SHA-256 of the sorted list of its files.
+                 * @example sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
+                 */
+                digest: string;
+                /** @example roll-out */
+                name: string;
+                /**
+                 * Format: date-time
+                 * @description When it was first seen.
+                 */
+                seenAt: string;
+                /**
+                 * @description The name of the signer of its tag. Null: not signed, or the registry had no signers.
+                 * @example releases@example.com
+                 */
+                signer?: string | null;
+                /**
+                 * @description The git object that its tag referred to when it was first seen. A tag that refers to another one is refused.
+                 * @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4
+                 */
+                tagObject: string;
+                /** @example 2.3.0 */
+                version: string;
+                yanked?: components["schemas"]["StepYank"] | null;
+            };
+        };
+        Data_RegistryStepVersionDetail: {
+            /** @description A version with what can be read of its content. */
+            data: components["schemas"]["RegistryStepVersion"] & {
+                /** @description Its files, sorted by path. */
+                files: components["schemas"]["StepFile"][];
+                /** @description The text of its `step.yaml`. */
+                manifest: string;
+            };
+        };
         Data_RemovedGroupMember: {
             /** @description A user who is not a member of the group any more. */
             data: {
@@ -3753,6 +4098,23 @@ export interface components {
                 groupId: string;
                 /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
                 userId: string;
+            };
+        };
+        Data_ResolvedStep: {
+            /** @description What a reference is resolved to now. A definition that is saved now would lock the same. */
+            data: {
+                /** @example sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a */
+                digest: string;
+                /** @example roll-out */
+                name: string;
+                /** @example acme */
+                registry: string;
+                /** @example reg_0190a0b0-0000-7000-8000-000000000001 */
+                registryId: string;
+                /** @example acme/roll-out@v2 */
+                uses: string;
+                /** @example 2.3.0 */
+                version: string;
             };
         };
         Data_Runner: {
@@ -4081,6 +4443,64 @@ export interface components {
                 status: components["schemas"]["StageStatus"];
                 /** @description The steps of the newest attempt. */
                 steps: components["schemas"]["StepRun"][];
+            };
+        };
+        Data_StepDiff: {
+            /** @description What has changed between two versions of a step. */
+            data: {
+                /** @description A unified diff of the lists of files: lines of mode, path and SHA-256. Empty if they are the same. */
+                files: string;
+                from?: components["schemas"]["RegistryStepVersion"] | null;
+                /** @description A unified diff of `step.yaml`. Empty if it is the same. */
+                manifest: string;
+                to: components["schemas"]["RegistryStepVersion"];
+            };
+        };
+        Data_StepRegistry: {
+            /** @description A git repository that publishes steps by tags such as `roll-out/v2.3.0`. */
+            data: {
+                /** Format: date-time */
+                createdAt: string;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                createdBy: string;
+                /**
+                 * Format: date-time
+                 * @description Set if the registry was deleted. It is not synchronized any more; its versions stay.
+                 */
+                deletedAt?: string | null;
+                /** @description Why the status is `degraded`. */
+                error?: string | null;
+                /** @example reg_0190a0b0-0000-7000-8000-000000000001 */
+                id: string;
+                /**
+                 * Format: int64
+                 * @description How long a version has to be known before something is resolved to it.
+                 */
+                minimumAgeSeconds: number;
+                /**
+                 * @description The first part of `uses: NAME/step@v2`. Unique among the registries that are not deleted.
+                 * @example acme
+                 */
+                name: string;
+                /**
+                 * Format: date-time
+                 * @description When it is synchronized next.
+                 */
+                nextSyncAt: string;
+                /** @description Whether tags without a valid signature of a signer are refused. */
+                requireSignature: boolean;
+                /** @description Who may sign tags: lines with a name and a public SSH key. */
+                signers: string[];
+                status: components["schemas"]["StepRegistryStatus"];
+                /**
+                 * Format: date-time
+                 * @description When it was last synchronized without a failure. Null: never.
+                 */
+                syncedAt?: string | null;
+                /** Format: date-time */
+                updatedAt: string;
+                /** @example https://git.example.com/acme/steps.git */
+                url: string;
             };
         };
         Data_Summary: {
@@ -5507,6 +5927,57 @@ export interface components {
             }[];
             pagination: components["schemas"]["Pagination"];
         };
+        List_RegistryStep: {
+            data: {
+                /** @example roll-out */
+                name: string;
+                /** @description The newest version: the highest release that is not yanked, if there is one. */
+                newest: components["schemas"]["RegistryStepVersion"];
+                /**
+                 * Format: int64
+                 * @description How many versions it has.
+                 */
+                versions: number;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
+        List_RegistryStepVersion: {
+            data: {
+                /**
+                 * Format: int64
+                 * @description The size of its files.
+                 */
+                bytes: number;
+                /** @example Rolls a deployment out */
+                description?: string | null;
+                /**
+                 * @description The digest of its content: the SHA-256 of the sorted list of its files.
+                 * @example sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
+                 */
+                digest: string;
+                /** @example roll-out */
+                name: string;
+                /**
+                 * Format: date-time
+                 * @description When it was first seen.
+                 */
+                seenAt: string;
+                /**
+                 * @description The name of the signer of its tag. Null: not signed, or the registry had no signers.
+                 * @example releases@example.com
+                 */
+                signer?: string | null;
+                /**
+                 * @description The git object that its tag referred to when it was first seen. A tag that refers to another one is refused.
+                 * @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4
+                 */
+                tagObject: string;
+                /** @example 2.3.0 */
+                version: string;
+                yanked?: components["schemas"]["StepYank"] | null;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
         List_Secret: {
             data: {
                 /**
@@ -5625,6 +6096,79 @@ export interface components {
                 role: components["schemas"]["Role"];
                 /** Format: date-time */
                 updatedAt: string;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
+        List_StepRegistry: {
+            data: {
+                /** Format: date-time */
+                createdAt: string;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                createdBy: string;
+                /**
+                 * Format: date-time
+                 * @description Set if the registry was deleted. It is not synchronized any more; its versions stay.
+                 */
+                deletedAt?: string | null;
+                /** @description Why the status is `degraded`. */
+                error?: string | null;
+                /** @example reg_0190a0b0-0000-7000-8000-000000000001 */
+                id: string;
+                /**
+                 * Format: int64
+                 * @description How long a version has to be known before something is resolved to it.
+                 */
+                minimumAgeSeconds: number;
+                /**
+                 * @description The first part of `uses: NAME/step@v2`. Unique among the registries that are not deleted.
+                 * @example acme
+                 */
+                name: string;
+                /**
+                 * Format: date-time
+                 * @description When it is synchronized next.
+                 */
+                nextSyncAt: string;
+                /** @description Whether tags without a valid signature of a signer are refused. */
+                requireSignature: boolean;
+                /** @description Who may sign tags: lines with a name and a public SSH key. */
+                signers: string[];
+                status: components["schemas"]["StepRegistryStatus"];
+                /**
+                 * Format: date-time
+                 * @description When it was last synchronized without a failure. Null: never.
+                 */
+                syncedAt?: string | null;
+                /** Format: date-time */
+                updatedAt: string;
+                /** @example https://git.example.com/acme/steps.git */
+                url: string;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
+        List_StepUsage: {
+            data: {
+                /**
+                 * Format: int32
+                 * @description The version of the pipeline's definition.
+                 */
+                definitionVersion: number;
+                /** @example sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a */
+                digest: string;
+                /** @example storefront */
+                pipeline: string;
+                /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+                pipelineId: string;
+                /**
+                 * @description As written in the definition.
+                 * @example acme/roll-out@v2
+                 */
+                uses: string;
+                /**
+                 * @description The version that is locked.
+                 * @example 2.3.0
+                 */
+                version: string;
             }[];
             pagination: components["schemas"]["Pagination"];
         };
@@ -6071,6 +6615,60 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description A step of a registry. */
+        RegistryStep: {
+            /** @example roll-out */
+            name: string;
+            /** @description The newest version: the highest release that is not yanked, if there is one. */
+            newest: components["schemas"]["RegistryStepVersion"];
+            /**
+             * Format: int64
+             * @description How many versions it has.
+             */
+            versions: number;
+        };
+        /** @description A version of a step. */
+        RegistryStepVersion: {
+            /**
+             * Format: int64
+             * @description The size of its files.
+             */
+            bytes: number;
+            /** @example Rolls a deployment out */
+            description?: string | null;
+            /**
+             * @description The digest of its content: the SHA-256 of the sorted list of its files.
+             * @example sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a
+             */
+            digest: string;
+            /** @example roll-out */
+            name: string;
+            /**
+             * Format: date-time
+             * @description When it was first seen.
+             */
+            seenAt: string;
+            /**
+             * @description The name of the signer of its tag. Null: not signed, or the registry had no signers.
+             * @example releases@example.com
+             */
+            signer?: string | null;
+            /**
+             * @description The git object that its tag referred to when it was first seen. A tag that refers to another one is refused.
+             * @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4
+             */
+            tagObject: string;
+            /** @example 2.3.0 */
+            version: string;
+            yanked?: components["schemas"]["StepYank"] | null;
+        };
+        /** @description A version with what can be read of its content. */
+        RegistryStepVersionDetail: components["schemas"]["RegistryStepVersion"] & {
+            /** @description Its files, sorted by path. */
+            files: components["schemas"]["StepFile"][];
+            /** @description The text of its `step.yaml`. */
+            manifest: string;
+        };
         /**
          * @example {
          *       "comment": "The migration is not reversible",
@@ -6142,6 +6740,33 @@ export interface components {
              *     default if left out.
              */
             ttlSeconds?: number | null;
+        };
+        /**
+         * @example {
+         *       "uses": "acme/roll-out@v2"
+         *     }
+         */
+        ResolveStep: {
+            /**
+             * @description A reference as in a definition: `registry/step@v2`, `@v2.3`, `@v2.3.0` or `@sha256:…`.
+             * @example acme/roll-out@v2
+             */
+            uses: string;
+        };
+        /** @description What a reference is resolved to now. A definition that is saved now would lock the same. */
+        ResolvedStep: {
+            /** @example sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a */
+            digest: string;
+            /** @example roll-out */
+            name: string;
+            /** @example acme */
+            registry: string;
+            /** @example reg_0190a0b0-0000-7000-8000-000000000001 */
+            registryId: string;
+            /** @example acme/roll-out@v2 */
+            uses: string;
+            /** @example 2.3.0 */
+            version: string;
         };
         /**
          * @example {
@@ -6611,6 +7236,80 @@ export interface components {
          * @enum {string}
          */
         StageStatus: "pending" | "waiting" | "queued" | "running" | "succeeded" | "failed" | "errored" | "canceled" | "skipped";
+        /** @description What has changed between two versions of a step. */
+        StepDiff: {
+            /** @description A unified diff of the lists of files: lines of mode, path and SHA-256. Empty if they are the same. */
+            files: string;
+            from?: components["schemas"]["RegistryStepVersion"] | null;
+            /** @description A unified diff of `step.yaml`. Empty if it is the same. */
+            manifest: string;
+            to: components["schemas"]["RegistryStepVersion"];
+        };
+        /** @description A file of a step. */
+        StepFile: {
+            /**
+             * @description As git writes it: `100644`, or `100755` if it is executable.
+             * @example 100755
+             */
+            mode: string;
+            /** @example run.sh */
+            path: string;
+            /**
+             * @description The SHA-256 of its content.
+             * @example b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c
+             */
+            sha256: string;
+        };
+        /** @description A git repository that publishes steps by tags such as `roll-out/v2.3.0`. */
+        StepRegistry: {
+            /** Format: date-time */
+            createdAt: string;
+            /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+            createdBy: string;
+            /**
+             * Format: date-time
+             * @description Set if the registry was deleted. It is not synchronized any more; its versions stay.
+             */
+            deletedAt?: string | null;
+            /** @description Why the status is `degraded`. */
+            error?: string | null;
+            /** @example reg_0190a0b0-0000-7000-8000-000000000001 */
+            id: string;
+            /**
+             * Format: int64
+             * @description How long a version has to be known before something is resolved to it.
+             */
+            minimumAgeSeconds: number;
+            /**
+             * @description The first part of `uses: NAME/step@v2`. Unique among the registries that are not deleted.
+             * @example acme
+             */
+            name: string;
+            /**
+             * Format: date-time
+             * @description When it is synchronized next.
+             */
+            nextSyncAt: string;
+            /** @description Whether tags without a valid signature of a signer are refused. */
+            requireSignature: boolean;
+            /** @description Who may sign tags: lines with a name and a public SSH key. */
+            signers: string[];
+            status: components["schemas"]["StepRegistryStatus"];
+            /**
+             * Format: date-time
+             * @description When it was last synchronized without a failure. Null: never.
+             */
+            syncedAt?: string | null;
+            /** Format: date-time */
+            updatedAt: string;
+            /** @example https://git.example.com/acme/steps.git */
+            url: string;
+        };
+        /**
+         * @description `active`; `degraded` if the last synchronization failed or refused some content (`error`), and what is known stays available; `disabled` by an admin: not synchronized, and nothing new is resolved from it. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        StepRegistryStatus: "active" | "degraded" | "disabled";
         StepRun: {
             /** Format: date-time */
             endedAt?: string | null;
@@ -6645,6 +7344,43 @@ export interface components {
          * @enum {string}
          */
         StepStatus: "pending" | "running" | "succeeded" | "failed" | "errored" | "canceled" | "skipped";
+        /** @description A reference to a step in the current definition of a pipeline. */
+        StepUsage: {
+            /**
+             * Format: int32
+             * @description The version of the pipeline's definition.
+             */
+            definitionVersion: number;
+            /** @example sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a */
+            digest: string;
+            /** @example storefront */
+            pipeline: string;
+            /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+            pipelineId: string;
+            /**
+             * @description As written in the definition.
+             * @example acme/roll-out@v2
+             */
+            uses: string;
+            /**
+             * @description The version that is locked.
+             * @example 2.3.0
+             */
+            version: string;
+        };
+        /** @description Why a version was yanked. */
+        StepYank: {
+            /** Format: date-time */
+            at: string;
+            /**
+             * @description The id of the user.
+             * @example usr_0190a0b0-0000-7000-8000-000000000001
+             */
+            by: string;
+            reason: string;
+            /** @description Whether it may not even run where it is locked: stages that use it fail. */
+            refused: boolean;
+        };
         /** @enum {string} */
         StopMode: "drain" | "pause" | "cancel";
         /**
@@ -6890,6 +7626,31 @@ export interface components {
             role?: components["schemas"]["Role"] | null;
         };
         /**
+         * @description Changes to a registry. Fields that are left out stay unchanged.
+         * @example {
+         *       "minimumAgeSeconds": 86400
+         *     }
+         */
+        UpdateStepRegistry: {
+            /** @description Whether it is disabled: not synchronized, and nothing new is resolved from it. */
+            disabled?: boolean | null;
+            /** Format: int64 */
+            minimumAgeSeconds?: number | null;
+            /**
+             * @description Definitions that name the registry are not changed, and what they have locked stays locked.
+             * @example Ada Lovelace
+             */
+            name?: string | null;
+            requireSignature?: boolean | null;
+            /** @description Replaces the list. */
+            signers?: string[] | null;
+            /**
+             * @description Versions that are known stay as they are: a tag of another repository that refers to another object is refused.
+             * @example https://qa-1.example.com
+             */
+            url?: string | null;
+        };
+        /**
          * @example {
          *       "definition": "ephemeralEnvironments:\n  qa-1: { stages: [deploy], lease: { default: 4h } }\nstages:\n  deploy:\n    only: ephemeral\n    steps:\n      - { name: roll out, image: \"alpine:3\", run: ./deploy }\n"
          *     }
@@ -7026,6 +7787,17 @@ export interface components {
             deploymentId: string;
             /** @description `session` or `teardown`. */
             purpose: components["schemas"]["DeploymentPurpose"];
+        };
+        /**
+         * @example {
+         *       "reason": "Deletes the wrong replicas"
+         *     }
+         */
+        YankStepVersion: {
+            /** @description Shown to everyone who uses the version. */
+            reason: string;
+            /** @description Whether it may not even run where it is locked: stages that use it fail. Default: false. Once set, it stays. */
+            refuse?: boolean;
         };
         /** @description What belongs to the caller. */
         YourCounts: {
@@ -23255,6 +24027,1610 @@ export interface operations {
             };
             /** @description The body's content type is not JSON */
             415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_step_registries: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List step registries, sorted by name */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_StepRegistry"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_step_registry: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateStepRegistry"];
+            };
+        };
+        responses: {
+            /** @description Create a step registry */
+            201: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_StepRegistry"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resolve_step: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ResolveStep"];
+            };
+        };
+        responses: {
+            /** @description Resolve a reference to a step, as saving a definition would now */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_ResolvedStep"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_step_registry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                registryId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description View a step registry */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_StepRegistry"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_step_registry: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+                /** @description The ETag of the record. The request is rejected if the record has changed since. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                registryId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Delete a step registry */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_StepRegistry"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record has changed since you read it */
+            412: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    update_step_registry: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+                /** @description The ETag of the record. The request is rejected if the record has changed since. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                registryId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateStepRegistry"];
+            };
+        };
+        responses: {
+            /** @description Change a step registry */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_StepRegistry"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record has changed since you read it */
+            412: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sync_step_registry: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                registryId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Synchronize a step registry now */
+            202: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_StepRegistry"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_registry_steps: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                registryId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the steps of a registry, sorted by name */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_RegistryStep"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_registry_step: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                registryId: string;
+                stepName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description View a step of a registry */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_RegistryStep"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_registry_step_versions: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                registryId: string;
+                stepName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the versions of a step, the highest first */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_RegistryStepVersion"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_registry_step_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                registryId: string;
+                stepName: string;
+                /** @description Without the `v` of the tag */
+                stepVersion: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description View a version of a step */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_RegistryStepVersionDetail"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    diff_registry_step_versions: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The version to compare with. Default: the next lower one.
+                 * @example 2.2.0
+                 */
+                from?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                registryId: string;
+                stepName: string;
+                /** @description Without the `v` of the tag */
+                stepVersion: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Compare a version of a step with an earlier one */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_StepDiff"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    yank_registry_step_version: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                registryId: string;
+                stepName: string;
+                /** @description Without the `v` of the tag */
+                stepVersion: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["YankStepVersion"];
+            };
+        };
+        responses: {
+            /** @description Yank a version of a step */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_RegistryStepVersion"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_step_usage: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                registryId: string;
+                stepName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the pipelines that use a step, sorted by slug */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_StepUsage"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
                 headers: {
                     "X-Request-Id"?: string;
                     [name: string]: unknown;

@@ -68,6 +68,7 @@ codes! {
     SecretNameTaken       "secret_name_taken"       409 "The name is in use",
     ServiceAccountNameTaken "service_account_name_taken" 409 "The name is in use",
     GroupNameTaken        "group_name_taken"        409 "The name is in use",
+    RegistryNameTaken     "registry_name_taken"     409 "The name is in use",
     TrustPolicyNameTaken  "trust_policy_name_taken" 409 "The name is in use",
     AlreadyMember         "already_member"          409 "Already a member",
     AlreadyEnrolled       "already_enrolled"        409 "The person can sign in already",

@@ -44,6 +44,7 @@ pub mod secret;
 pub mod service_account;
 pub mod session;
 pub mod sign_in;
+pub mod step_registry;
 pub mod token;
 pub mod token_exchange;
 pub mod trust_policy;

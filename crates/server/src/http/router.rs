@@ -17,8 +17,9 @@ use crate::http::{
     approval, browser_session, cache, cleanup, definition_schema, deployment, deployment_stream, docs,
     environment, environment_hold, environment_list, environment_pool, event, freeze, give_up, group,
     handover, health, id_token, lasting_environment, live_session, log, log_index, log_search, log_stream,
-    me, member, middleware, oauth, oidc, organization, pipeline, role_grant, runner, runner_pool, secret,
-    service_account, session, sign_in, sign_in_link, summary, token, transfer, trust_policy, version, watch,
+    me, member, middleware, oauth, oidc, organization, pipeline, registry_step, role_grant, runner,
+    runner_pool, secret, service_account, session, sign_in, sign_in_link, step_registry, summary, token,
+    transfer, trust_policy, version, watch,
 };
 
 #[derive(OpenApi)]
@@ -127,6 +128,21 @@ fn api() -> ApiRouter {
         .routes(routes!(group::add_group_member, group::remove_group_member))
         .routes(routes!(freeze::list_freezes, freeze::create_freeze))
         .routes(routes!(freeze::get_freeze, freeze::update_freeze, freeze::delete_freeze))
+        .routes(routes!(step_registry::list_step_registries, step_registry::create_step_registry))
+        .routes(routes!(step_registry::resolve_step))
+        .routes(routes!(
+            step_registry::get_step_registry,
+            step_registry::update_step_registry,
+            step_registry::delete_step_registry
+        ))
+        .routes(routes!(step_registry::sync_step_registry))
+        .routes(routes!(registry_step::list_registry_steps))
+        .routes(routes!(registry_step::get_registry_step))
+        .routes(routes!(registry_step::list_registry_step_versions))
+        .routes(routes!(registry_step::get_registry_step_version))
+        .routes(routes!(registry_step::diff_registry_step_versions))
+        .routes(routes!(registry_step::yank_registry_step_version))
+        .routes(routes!(registry_step::list_step_usage))
         .routes(routes!(approval::list_approvals))
         .routes(routes!(approval::get_approval))
         .routes(routes!(approval::approve))

@@ -9,7 +9,7 @@ use crate::support::TestServer;
 use crate::support::database::TestDatabase;
 
 /// Fields and parameters with the name of an enumeration that accept any text, by schema or path, and why.
-const FREE_TEXT: [(&str, &str, &str); 18] = [
+const FREE_TEXT: [(&str, &str, &str); 20] = [
     (
         "/organizations/{orgId}/deployments",
         "status",
@@ -35,6 +35,8 @@ const FREE_TEXT: [(&str, &str, &str); 18] = [
     ("ResumePipeline", "reason", "a user explains the request"),
     ("StepRun", "reason", "the runner explains the outcome to people; the code is in the stage"),
     ("StopPipeline", "reason", "a user explains the request"),
+    ("StepYank", "reason", "an admin explains why the version is withdrawn"),
+    ("YankStepVersion", "reason", "an admin explains why the version is withdrawn"),
     ("WaitingOn", "reason", "the holder of the environment explains the hold"),
 ];
 
@@ -148,6 +150,7 @@ fn an_open_enum_states_that_it_is_open() {
         "SecretVersionStatus",
         "SignInMethod",
         "StageStatus",
+        "StepRegistryStatus",
         "StepStatus",
         "VoteDecision",
     ];

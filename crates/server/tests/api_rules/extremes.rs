@@ -99,6 +99,8 @@ async fn existing_ids(server: &TestServer, owner: &Caller) -> Vec<(&'static str,
     let account = json!({ "name": "storefront-ci", "role": "developer" });
     let account = server.post(owner, "/service-accounts", account).await;
     let group = server.post(owner, "/groups", json!({ "name": "ops" })).await;
+    let registry = json!({ "name": "acme", "url": "https://git.example.com/acme/steps.git" });
+    let registry = server.post(owner, "/step-registries", registry).await;
     let none = "0190a0b0-0000-7000-8000-000000000001";
     vec![
         ("orgId", "acme".to_owned()),
@@ -122,6 +124,9 @@ async fn existing_ids(server: &TestServer, owner: &Caller) -> Vec<(&'static str,
         ("groupId", group["id"].as_str().unwrap().to_owned()),
         ("approvalId", format!("apr_{none}")),
         ("freezeId", freeze["id"].as_str().unwrap().to_owned()),
+        ("registryId", registry["id"].as_str().unwrap().to_owned()),
+        ("stepName", "roll-out".to_owned()),
+        ("stepVersion", "1.0.0".to_owned()),
         ("secretId", secret["id"].as_str().unwrap().to_owned()),
         ("version", "1".to_owned()),
     ]
@@ -222,6 +227,8 @@ async fn extremes_in_a_body_are_invalid_fields() {
     let deployment = existing_ids.iter().find(|(name, _)| *name == "deploymentId").unwrap().1.clone();
     let overriding = format!("/deployments/{deployment}/stages/build/override");
     let digest = format!("sha256:{}", "0".repeat(64));
+    let registry = existing_ids.iter().find(|(name, _)| *name == "registryId").unwrap().1.clone();
+    let yank = format!("/step-registries/{registry}/steps/roll-out/versions/1.0.0/yank");
     for text in ["a\u{0}b", "a\u{1b}[31mb", "a\u{202e}b", "a\u{2066}b", "a\u{200f}b", "a\u{61c}b"] {
         for (path, pointer, body) in [
             ("/pipelines", "/name", json!({ "name": text, "slug": "web", "definition": DEFINITION })),
@@ -256,6 +263,19 @@ async fn extremes_in_a_body_are_invalid_fields() {
             ),
             ("/freezes", "/name", json!({ "name": text, "reason": "a" })),
             ("/freezes", "/reason", json!({ "name": "a", "reason": text })),
+            ("/step-registries", "/name", json!({ "name": text, "url": "https://git.example.com/a" })),
+            (
+                "/step-registries",
+                "/url",
+                json!({ "name": "a", "url": format!("https://git.example.com/{text}") }),
+            ),
+            (
+                "/step-registries",
+                "/signers/0",
+                json!({ "name": "a", "url": "https://git.example.com/a", "signers": [text] }),
+            ),
+            ("/step-registries/resolve", "/uses", json!({ "uses": text })),
+            (&yank, "/reason", json!({ "reason": text })),
             (rejection.as_str(), "/comment", json!({ "subjectDigest": digest, "comment": text })),
             (approval.as_str(), "/comment", json!({ "subjectDigest": digest, "comment": text })),
             (overriding.as_str(), "/reason", json!({ "reason": text, "gates": ["approval"] })),

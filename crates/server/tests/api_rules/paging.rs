@@ -9,8 +9,8 @@ use crate::support::database::TestDatabase;
 const LISTS: [&str; 5] = ["/pipelines", "/members", "/api-tokens", "/events", "/pipelines/web/versions"];
 
 /// These lists are empty here: no pipeline of the tests has environments or grants, and there are no secrets, service
-/// accounts, freezes, groups and approvals.
-const EMPTY_LISTS: [&str; 10] = [
+/// accounts, freezes, groups, step registries and approvals.
+const EMPTY_LISTS: [&str; 11] = [
     "/ephemeral-environments",
     "/environments",
     "/pipelines/web/environments",
@@ -19,6 +19,7 @@ const EMPTY_LISTS: [&str; 10] = [
     "/service-accounts",
     "/freezes",
     "/groups",
+    "/step-registries",
     "/pipelines/web/grants",
     "/approvals",
 ];

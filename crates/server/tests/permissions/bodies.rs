@@ -77,6 +77,18 @@ pub fn freeze(name: &str) -> Value {
     json!({ "name": name, "reason": "Nobody is on call", "weekly": weekly, "zone": "Europe/Berlin" })
 }
 
+pub fn registry(name: &str) -> Value {
+    json!({ "name": name, "url": "https://git.example.com/acme/steps.git" })
+}
+
+pub fn aged(_: &str) -> Value {
+    json!({ "minimumAgeSeconds": 60 })
+}
+
+pub fn uses(_: &str) -> Value {
+    json!({ "uses": "acme/roll-out@v1" })
+}
+
 pub fn agreed(_: &str) -> Value {
     json!({ "subjectDigest": DIGEST })
 }

@@ -5,9 +5,9 @@ use serde_json::Value;
 
 pub use crate::bodies::{DIGEST, OWNER, PIPELINE_ID};
 use crate::bodies::{
-    agreed, because, commit, definition, described, developer, disagreed, freeze, group, hold, labels,
-    maintainer, member, named, network, none, overridden, password, pipeline, secret, service_account,
-    to_owner, trust_policy, value, wrong_code, wrong_password,
+    aged, agreed, because, commit, definition, described, developer, disagreed, freeze, group, hold, labels,
+    maintainer, member, named, network, none, overridden, password, pipeline, registry, secret,
+    service_account, to_owner, trust_policy, uses, value, wrong_code, wrong_password,
 };
 use crate::row::row;
 pub use crate::row::{Right, Role, Row, Target};
@@ -137,6 +137,20 @@ const GROUP_MEMBER: &str = "/organizations/{orgId}/groups/{groupId}/members/{use
 const GRANTS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/grants";
 const GROUP_GRANT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/grants/groups/{groupId}";
 const USER_GRANT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/grants/users/{userId}";
+const REGISTRIES: &str = "/organizations/{orgId}/step-registries";
+const REGISTRY: &str = "/organizations/{orgId}/step-registries/{registryId}";
+const REGISTRY_SYNC: &str = "/organizations/{orgId}/step-registries/{registryId}/sync";
+const RESOLVE: &str = "/organizations/{orgId}/step-registries/resolve";
+const REGISTRY_STEPS: &str = "/organizations/{orgId}/step-registries/{registryId}/steps";
+const REGISTRY_STEP: &str = "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}";
+const STEP_USAGE: &str = "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}/usage";
+const STEP_VERSIONS: &str = "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}/versions";
+const STEP_VERSION: &str =
+    "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}/versions/{stepVersion}";
+const STEP_DIFF: &str =
+    "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}/versions/{stepVersion}/diff";
+const STEP_YANK: &str =
+    "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}/versions/{stepVersion}/yank";
 const FREEZES: &str = "/organizations/{orgId}/freezes";
 const FREEZE: &str = "/organizations/{orgId}/freezes/{freezeId}";
 const APPROVALS: &str = "/organizations/{orgId}/approvals";
@@ -296,6 +310,22 @@ pub const ROWS: &[Row] = &[
     row("get_freeze",             ("GET", FREEZE),        VIEWER,     READ,       200, Target::Freeze,          none),
     row("update_freeze",          ("PATCH", FREEZE),      ADMIN,      ADMINISTER, 200, Target::Freeze,          because),
     row("delete_freeze",          ("DELETE", FREEZE),     ADMIN,      ADMINISTER, 200, Target::Freeze,          none),
+
+    row("list_step_registries",   ("GET", REGISTRIES),    VIEWER,     READ,       200, Target::Nothing,         none),
+    row("create_step_registry",   ("POST", REGISTRIES),   ADMIN,      ADMINISTER, 201, Target::Nothing,         registry),
+    row("get_step_registry",      ("GET", REGISTRY),      VIEWER,     READ,       200, Target::Registry,        none),
+    row("update_step_registry",   ("PATCH", REGISTRY),    ADMIN,      ADMINISTER, 200, Target::Registry,        aged),
+    row("delete_step_registry",   ("DELETE", REGISTRY),   ADMIN,      ADMINISTER, 200, Target::Registry,        none),
+    row("sync_step_registry",     ("POST", REGISTRY_SYNC), ADMIN,     ADMINISTER, 202, Target::Registry,        none),
+    // There is no such registry.
+    row("resolve_step",           ("POST", RESOLVE),      VIEWER,     READ,       422, Target::Nothing,         uses),
+    row("list_registry_steps",    ("GET", REGISTRY_STEPS), VIEWER,    READ,       200, Target::Registry,        none),
+    row("get_registry_step",      ("GET", REGISTRY_STEP), VIEWER,     READ,       200, Target::RegistryStep,    none),
+    row("list_registry_step_versions", ("GET", STEP_VERSIONS), VIEWER, READ,      200, Target::RegistryStep,    none),
+    row("get_registry_step_version", ("GET", STEP_VERSION), VIEWER,   READ,       200, Target::RegistryStep,    none),
+    row("diff_registry_step_versions", ("GET", STEP_DIFF), VIEWER,    READ,       200, Target::RegistryStep,    none),
+    row("yank_registry_step_version", ("POST", STEP_YANK), ADMIN,     ADMINISTER, 200, Target::RegistryStep,    because),
+    row("list_step_usage",        ("GET", STEP_USAGE),    VIEWER,     READ,       200, Target::RegistryStep,    none),
 
     row("list_approvals",         ("GET", APPROVALS),     VIEWER,     READ,       200, Target::Nothing,         none),
     row("get_approval",           ("GET", APPROVAL),      VIEWER,     READ,       200, Target::Approval,        none),

@@ -71,6 +71,9 @@ pub enum Target {
     /// A secret of a pipeline, with two versions.
     Secret,
     Freeze,
+    Registry,
+    /// A step of a registry with one version, after the registry's id: its name and the version.
+    RegistryStep,
     /// A group with a member.
     Group,
     GroupMember,

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::fixture::{Identity, PermissionFixture};
 use crate::operations::{Target, WITH_ENVIRONMENT, WITH_TEARDOWN};
+use crate::support::steps::{new_version, publish};
 
 impl PermissionFixture {
     /// Creates the record of `acme` that a call names.
@@ -88,6 +89,13 @@ impl PermissionFixture {
                 let body = json!({ "name": "target", "reason": "Holidays", "from": from, "to": to });
                 self.server.post(&path, &self.owner.token, body).await.succeeded(201).field("id")
             }
+            Target::Registry => self.registry().await,
+            Target::RegistryStep => {
+                let registry = self.registry().await;
+                let published = vec![new_version("roll-out", "1.0.0", "name: roll-out\n")];
+                publish(&self.server.server.app.store, &self.pool, &registry, published).await;
+                format!("{registry}/roll-out/1.0.0")
+            }
             Target::Group => self.group().await.0,
             Target::GroupMember => {
                 let (group, user) = self.group().await;
@@ -136,6 +144,12 @@ impl PermissionFixture {
                 format!("{environment}/{}", claimed.field("sessionId"))
             }
         }
+    }
+
+    async fn registry(&self) -> String {
+        let path = format!("/organizations/{}/step-registries", self.owner.organization);
+        let body = crate::bodies::registry(&self.unique_name());
+        self.server.post(&path, &self.owner.token, body).await.succeeded(201).field("id")
     }
 
     /// Creates a group with a member, and returns both.

@@ -2,6 +2,7 @@
 #![expect(dead_code, reason = "each test binary uses a part of it")]
 
 pub mod database;
+pub mod steps;
 
 use std::time::Duration;
 

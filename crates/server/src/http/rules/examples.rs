@@ -28,6 +28,9 @@ stages:
 
 const SUBJECT_DIGEST: &str = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
 
+const SIGNER: &str =
+    "releases@example.com ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f";
+
 /// Examples for path variables.
 const PATH_VARIABLES: &[(&str, &str)] = &[
     ("orgId", "acme"),
@@ -42,6 +45,9 @@ const PATH_VARIABLES: &[(&str, &str)] = &[
     ("poolName", "default"),
     ("secretId", "sec_0190a0b0-0000-7000-8000-000000000001"),
     ("freezeId", "frz_0190a0b0-0000-7000-8000-000000000001"),
+    ("registryId", "reg_0190a0b0-0000-7000-8000-000000000001"),
+    ("stepName", "roll-out"),
+    ("stepVersion", "2.3.0"),
     ("groupId", "grp_0190a0b0-0000-7000-8000-000000000001"),
     ("approvalId", "apr_0190a0b0-0000-7000-8000-000000000001"),
     ("tokenId", "tok_0190a0b0-0000-7000-8000-000000000001"),
@@ -165,6 +171,13 @@ fn body(schema: &str) -> Option<Value> {
         "CreateGroup" => {
             json!({ "name": "release-managers", "description": "Who may deploy to production" })
         }
+        "CreateStepRegistry" => json!({
+            "name": "acme",
+            "url": "https://git.example.com/acme/steps.git",
+            "signers": [SIGNER],
+            "requireSignature": true,
+            "minimumAgeSeconds": 86_400,
+        }),
         "CreateTrustPolicy" => json!({
             "name": "storefront, main",
             "issuer": "https://token.actions.githubusercontent.com",
@@ -181,6 +194,7 @@ fn body(schema: &str) -> Option<Value> {
         "PasswordSignIn" => json!({ "email": "ada@example.com", "password": "orbit-lantern-quartz-42" }),
         "RepeatCleanup" => json!({ "commitId": COMMIT }),
         "RequestHandover" => json!({ "context": "Checkout fix", "graceSeconds": 300 }),
+        "ResolveStep" => json!({ "uses": "acme/roll-out@v2" }),
         "ResumePipeline" => json!({ "reason": "The payment provider is back" }),
         "RetryStage" => json!({ "inputs": "same" }),
         "SetGrant" => json!({ "role": "developer" }),
@@ -194,6 +208,8 @@ fn body(schema: &str) -> Option<Value> {
         "UpdatePipeline" => json!({ "name": "Storefront" }),
         "UpdateSecret" => json!({ "description": "Deploys the shop" }),
         "UpdateServiceAccount" => json!({ "role": "maintainer" }),
+        "UpdateStepRegistry" => json!({ "minimumAgeSeconds": 86_400 }),
+        "YankStepVersion" => json!({ "reason": "Deletes the wrong replicas" }),
         "UpdateRunnerPool" => json!({ "network": "bridge" }),
         "ValidateDefinition" => json!({ "definition": DEFINITION }),
         _ => return None,

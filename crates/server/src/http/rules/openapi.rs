@@ -69,6 +69,7 @@ fn tags() -> Vec<Tag> {
         tag("secrets", "Manage the secrets that steps get, their versions, and who has read them"),
         tag("approvals", "Vote on what waits for an approval, and override the gates of a stage"),
         tag("freezes", "Manage the times at which no stage begins in lasting environments"),
+        tag("step-registries", "Manage the registries that publish steps, their steps and versions"),
         tag("events", "Read events as a list or as a stream"),
         tag("runners", "Manage runners, which are the programs that run jobs, and their pools"),
         tag(

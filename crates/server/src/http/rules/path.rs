@@ -5,6 +5,7 @@ use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use greenroom_domain::id::{GroupId, PipelineId, SecretId, SessionId, UserId};
 use greenroom_domain::role_grant::Grantee;
+use greenroom_domain::step::StepVersion;
 use greenroom_store::pipeline::PipelineName;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -15,6 +16,7 @@ use utoipa::openapi::{ObjectBuilder, Required, Type};
 
 use crate::app::failure::Failure;
 use crate::app::session::Place;
+use crate::app::step_registry::version::StepPlace;
 
 /// The pipeline in the path of a request whose token is limited to some pipelines. `pipeline_limit` has
 /// checked that it is one of them. `PathParams` replaces the slug in the path with this id, so that the
@@ -168,6 +170,45 @@ pub struct RunnerPoolPath {
 #[into_params(parameter_in = Path)]
 pub struct FreezePath {
     pub freeze_id: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
+pub struct RegistryPath {
+    pub registry_id: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
+pub struct RegistryStepPath {
+    pub registry_id: String,
+    pub step_name: String,
+}
+
+impl RegistryStepPath {
+    pub fn place(&self) -> Result<StepPlace, Failure> {
+        StepPlace::new(parse_id(&self.registry_id)?, &self.step_name)
+    }
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
+pub struct RegistryStepVersionPath {
+    pub registry_id: String,
+    pub step_name: String,
+    /// Without the `v` of the tag
+    pub step_version: String,
+}
+
+impl RegistryStepVersionPath {
+    /// Returns the step and the version.
+    pub fn parse(&self) -> Result<(StepPlace, StepVersion), Failure> {
+        let place = StepPlace::new(parse_id(&self.registry_id)?, &self.step_name)?;
+        Ok((place, parse_id(&self.step_version)?))
+    }
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
