@@ -237,10 +237,12 @@ pub fn step_subject(id: RegistryId, step: &str) -> String {
     format!("step-registries/{id}/steps/{step}")
 }
 
-/// Returns a text whose order, byte by byte, is that of versions.
+/// Returns a key for sorting in the database: compared byte by byte, keys have the order of semantic versions.
 ///
-/// A number is preceded by its length; a release sorts after its pre-releases (`~` after `-`), numbers in a pre-release
-/// before words, and fewer parts before more (`!` before everything that a part can contain).
+/// - Each number is preceded by its length in digits, so that 10 comes after 9.
+/// - A release ends with `~`, and a pre-release continues with `-`, which is a smaller byte, so that it comes before its release.
+/// - In a pre-release, identifiers that are numbers begin with `0` and others with `1`, because numbers come first.
+/// - Identifiers are separated by `!`, which is smaller than any byte in them, so that the shorter list comes first.
 pub fn version_sort_key(version: &StepVersion) -> String {
     let text = version.to_string();
     let (numbers, parts) = match text.split_once('-') {

@@ -118,7 +118,8 @@ pub(crate) fn explain(
     error.into()
 }
 
-/// Returns whether a signal has ended the process that reads a pack: otherwise it prints an error of its own.
+/// Returns whether `git index-pack` was killed by a signal. If it fails in another way, it prints an error message, which git
+/// prints before this line.
 fn is_index_pack_killed(text: &str) -> bool {
     text.lines().filter(|line| line.starts_with("fatal: ") || line.starts_with("error: ")).collect::<Vec<_>>()
         == ["fatal: fetch-pack: invalid index-pack output"]

@@ -20,8 +20,8 @@ pub struct StepManifest {
     pub run: String,
 }
 
-/// A secret or an id token that the step expects in a variable. A definition maps it to one of its own. As for inputs, it
-/// is required exactly if it has `required: true`.
+/// A secret or an id token that the step expects in a variable. A pipeline definition names the secret or the
+/// audience for it. It is required exactly if it has `required: true`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExpectedVariable {

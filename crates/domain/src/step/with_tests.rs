@@ -25,7 +25,7 @@ fn check(source: &str) -> Vec<Diagnostic> {
     definition(source).check_steps(source, &find).err().unwrap_or_default()
 }
 
-/// `GOOD` with a line in place of one of its own.
+/// Returns `GOOD` with another text in the line with this number.
 fn with_line(number: usize, line: &str) -> String {
     let lines = GOOD.lines().zip(1..);
     lines.map(|(text, at)| if at == number { format!("{line}\n") } else { format!("{text}\n") }).collect()
