@@ -3,8 +3,10 @@
 
 mod cleaning;
 mod conditions;
+mod invalid_approvals;
 mod invalid_environments;
 mod invalid_stages;
+mod invalid_steps;
 mod invalid_syntax;
 mod limits;
 mod mutation;

@@ -1,0 +1,168 @@
+//! Invalid steps, with their messages.
+
+use super::{check_table, invalid, only_step, step};
+
+#[test]
+fn steps() {
+    let at = "/stages/build/steps/0";
+    check_table(&[
+        invalid(only_step("{}"), (4, 9), at, "a step needs `image` and `run`, or `uses`", None),
+        invalid(
+            only_step("image: a"),
+            (4, 16),
+            "/stages/build/steps/0/run",
+            "with `image` needs `run`",
+            None,
+        ),
+        invalid(
+            only_step("run: b"),
+            (4, 14),
+            "/stages/build/steps/0/image",
+            "with `run` needs `image`",
+            None,
+        ),
+        invalid(
+            only_step("{image: a b, run: b}"),
+            (4, 17),
+            "/stages/build/steps/0/image",
+            "name of an image",
+            None,
+        ),
+        invalid(
+            only_step("{image: a, run: ' '}"),
+            (4, 25),
+            "/stages/build/steps/0/run",
+            "not be empty",
+            None,
+        ),
+        invalid(
+            only_step("uses: acme/deploy"),
+            (4, 15),
+            "/stages/build/steps/0/uses",
+            "registry/name@v1.2.3",
+            None,
+        ),
+        invalid(
+            only_step("uses: acme/deploy@main"),
+            (4, 15),
+            "/stages/build/steps/0/uses",
+            "not a step",
+            None,
+        ),
+        invalid(
+            only_step("uses: acme/deploy@v2-rc.1"),
+            (4, 15),
+            "/stages/build/steps/0/uses",
+            "not a step",
+            None,
+        ),
+        invalid(
+            only_step("{uses: a/b@v1, run: x}"),
+            (4, 29),
+            "/stages/build/steps/0/run",
+            "can't have `run`",
+            None,
+        ),
+        invalid(
+            only_step("{uses: a/b@v1, with: {1a: 1}}"),
+            (4, 31),
+            "/stages/build/steps/0/with/1a",
+            "not a valid name of an input",
+            None,
+        ),
+        invalid(step("with: {a: 1}"), (6, 15), "/stages/build/steps/0/with", "only a step that `uses`", None),
+        invalid(step("retry: {}"), (6, 16), "/stages/build/steps/0/retry/attempts", "needs `attempts`", None),
+        invalid(
+            step("retry: {attempts: 11}"),
+            (6, 27),
+            "/stages/build/steps/0/retry/attempts",
+            "1 to 10",
+            None,
+        ),
+        invalid(
+            step("retry: {attempts: 2, backoff: 61m}"),
+            (6, 39),
+            "/stages/build/steps/0/retry/backoff",
+            "must be 1h at most",
+            None,
+        ),
+        invalid(step("timeout: 1w"), (6, 18), "/stages/build/steps/0/timeout", "not a duration", None),
+        invalid(
+            step("secrets: {api-key: x}"),
+            (6, 19),
+            "/stages/build/steps/0/secrets/api-key",
+            "variable",
+            None,
+        ),
+        invalid(
+            step("secrets: {API_KEY: Deploy Key}"),
+            (6, 28),
+            "/stages/build/steps/0/secrets/API_KEY",
+            "not a valid secret name",
+            Some("deploy-key"),
+        ),
+        invalid(
+            step("secrets: {API_KEY: [a]}"),
+            (6, 28),
+            "/stages/build/steps/0/secrets/API_KEY",
+            "must be the name of a secret",
+            None,
+        ),
+        invalid(
+            step("secrets: {API_KEY: {file: true}}"),
+            (6, 28),
+            "/stages/build/steps/0/secrets/API_KEY/secret",
+            "needs its name",
+            None,
+        ),
+        invalid(
+            step("secrets: {API_KEY: {secret: a, file: maybe}}"),
+            (6, 46),
+            "/stages/build/steps/0/secrets/API_KEY/file",
+            "must be `true` or `false`",
+            None,
+        ),
+        invalid(
+            step("variables: {X: 1}\n        secrets: {X: y}"),
+            (7, 19),
+            "/stages/build/steps/0/secrets/X",
+            "`X` is a variable of this step already",
+            None,
+        ),
+        invalid(
+            step("variables: {X: 1}\n        idTokens: {X: y}"),
+            (7, 20),
+            "/stages/build/steps/0/idTokens/X",
+            "`X` is a variable of this step already",
+            None,
+        ),
+        invalid(
+            step("secrets: {X: y}\n        idTokens: {X: y}"),
+            (7, 20),
+            "/stages/build/steps/0/idTokens/X",
+            "`X` is a secret of this step already",
+            None,
+        ),
+        invalid(
+            step("idTokens: {GREENROOM_TOKEN: y}"),
+            (6, 20),
+            "/stages/build/steps/0/idTokens/GREENROOM_TOKEN",
+            "is not free",
+            None,
+        ),
+        invalid(
+            step("idTokens: {X: a b}"),
+            (6, 23),
+            "/stages/build/steps/0/idTokens/X",
+            "`a b` is not a valid audience",
+            None,
+        ),
+        invalid(
+            step("idTokens: {A: a, B: a, C: a, D: a, E: a, F: a, G: a, H: a, I: a, J: a, K: a}"),
+            (6, 80),
+            "/stages/build/steps/0/idTokens",
+            "10",
+            None,
+        ),
+    ]);
+}
