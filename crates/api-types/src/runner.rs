@@ -213,6 +213,28 @@ pub struct JobStep {
     /// platform.
     pub variables: BTreeMap<String, String>,
     pub timeout_seconds: Option<u64>,
+    /// The step of a registry that runs; null if the pipeline's definition has the script itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub registry_step: Option<JobRegistryStep>,
+}
+
+/// The step of a registry. Its files are at `GET …/steps/{digest}`. The runner verifies their digest before the step starts, and mounts
+/// them read-only at `/greenroom/step`.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct JobRegistryStep {
+    /// The reference in the definition: `acme/roll-out@v2`.
+    #[schema(example = "acme/roll-out@v2")]
+    pub uses: String,
+    /// The version that the definition has locked.
+    #[schema(example = "2.3.0")]
+    pub version: String,
+    /// `sha256:` and the digest of the files: the SHA-256 of their sorted lines of mode, path and SHA-256.
+    #[schema(example = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
+    pub digest: String,
+    /// The inputs with their types and defaults, for `/greenroom/inputs.json`.
+    #[schema(value_type = Object)]
+    pub inputs: serde_json::Value,
 }
 
 /// The response to a heartbeat, which renews the job's lease.

@@ -41,6 +41,7 @@ pub fn step(name: &str, run: &str) -> JobStep {
         run: run.to_owned(),
         variables: BTreeMap::from([("GREENROOM_STAGE".to_owned(), "build".to_owned())]),
         timeout_seconds: None,
+        registry_step: None,
     }
 }
 

@@ -107,6 +107,7 @@ fn step_of(
         run,
         variables,
         timeout_seconds: step.timeout_seconds,
+        registry_step: None,
     }
 }
 
