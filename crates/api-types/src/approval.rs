@@ -123,9 +123,14 @@ pub struct ApprovalSubject {
 pub struct ApprovalStep {
     pub name: Option<String>,
     pub image: Option<String>,
-    /// The step of a registry.
+    /// The reference to a step of a registry.
     pub uses: Option<String>,
-    /// The image or the step is named by a tag or a version, whose content may change.
+    /// The version of the step that the definition has locked.
+    #[schema(example = "2.3.0")]
+    pub version: Option<String>,
+    /// The digest of that version's content.
+    pub digest: Option<String>,
+    /// The image is named by a tag, whose content may change.
     pub unpinned: bool,
 }
 

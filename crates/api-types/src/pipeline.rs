@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::deployment_status::{DeploymentPurpose, DeploymentStatus};
 use crate::session_ending::EndedSession;
+use crate::step_registry::ResolvedStep;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -171,13 +172,38 @@ impl From<domain::Pipeline> for Pipeline {
 pub struct PipelineVersion {
     #[schema(minimum = 1)]
     pub version: i32,
-    /// The SHA-256 of the definition.
+    /// The SHA-256 of the definition and of the steps of registries that it has locked.
     pub digest: String,
     pub created_at: Timestamp,
     pub created_by: PipelineAuthor,
     /// The definition, unchanged as it was sent. Left out in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
+    /// What its references to steps of registries meant when it was saved. Left out in lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<Vec<ResolvedStep>>,
+}
+
+/// A pipeline whose steps of registries were updated.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpdatedSteps {
+    #[serde(flatten)]
+    pub pipeline: Pipeline,
+    /// The references that mean another version now; empty if nothing has changed.
+    pub step_changes: Vec<StepLockChange>,
+}
+
+/// What a reference to a step of a registry meant, and what it means.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StepLockChange {
+    #[schema(example = "acme/roll-out@v2")]
+    pub uses: String,
+    /// Null if the reference is new.
+    pub before: Option<ResolvedStep>,
+    /// Null if the reference is gone.
+    pub after: Option<ResolvedStep>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
@@ -195,6 +221,7 @@ impl From<domain::PipelineVersion> for PipelineVersion {
             created_at: version.created_at,
             created_by: PipelineAuthor { id: version.created_by.to_string(), name: version.created_by_name },
             definition: Some(version.source),
+            steps: None,
         }
     }
 }

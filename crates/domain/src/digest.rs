@@ -38,6 +38,11 @@ macro_rules! digests {
             pub fn as_str(&self) -> &str {
                 &self.0
             }
+
+            /// Returns the beginning of the digest, for display: `sha256:` and 12 digits.
+            pub fn short(&self) -> &str {
+                self.0.get(..PREFIX.len() + 12).unwrap_or(&self.0)
+            }
         }
 
         impl FromStr for $name {

@@ -594,7 +594,8 @@ export interface paths {
         /**
          * Update a pipeline. A changed definition becomes a new version
          * @description Fields that are left out stay as they are, and a request that changes nothing creates no revision and no
-         *     event. A definition with the same text creates no version. Deployments that exist keep their version of
+         *     event. A definition with the same text creates no version; `POST …/update-steps` updates the steps of registries that it uses.
+         *     Deployments that exist keep their version of
          *     the definition, except for `concurrency`, which holds for all that wait. An environment that is no longer
          *     in the definition stays with its holder, and can't be claimed after that.
          */
@@ -652,6 +653,30 @@ export interface paths {
          *     can't be resumed.
          */
         post: operations["resume_pipeline"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/pipelines/{pipelineId}/update-steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Update the steps of registries that a pipeline uses
+         * @description A definition locks the versions of its steps when it is saved. This resolves its references again: `v2` becomes the newest version
+         *     2 that is not yanked and that its registry trusts. If that changes a version, a new version of the definition with the same text
+         *     is saved, and its event contains the differences; else nothing changes. With `dryRun=true`, the response shows what would
+         *     change, and nothing does. If a reference can't be resolved any more, or what the definition gives to a step is not valid for the
+         *     step's new version, the response is `422` with line and column, and nothing changes.
+         */
+        post: operations["update_pipeline_steps"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2855,13 +2880,23 @@ export interface components {
          */
         ApprovalStatus: "pending" | "approved" | "rejected" | "expired" | "canceled" | "invalidated" | "superseded";
         ApprovalStep: {
+            /**
+             * @description The digest of that version's content.
+             * @example b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c
+             */
+            digest?: string | null;
             image?: string | null;
             /** @example Ada Lovelace */
             name?: string | null;
-            /** @description The image or the step is named by a tag or a version, whose content may change. */
+            /** @description The image is named by a tag, whose content may change. */
             unpinned: boolean;
-            /** @description The step of a registry. */
+            /** @description The reference to a step of a registry. */
             uses?: string | null;
+            /**
+             * @description The version of the step that the definition has locked.
+             * @example 2.3.0
+             */
+            version?: string | null;
         };
         ApprovalStepChange: {
             /** @description Null if the step was removed. */
@@ -4018,10 +4053,12 @@ export interface components {
                  */
                 definition?: string | null;
                 /**
-                 * @description The SHA-256 of the definition.
+                 * @description The SHA-256 of the definition and of the steps of registries that it has locked.
                  * @example b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c
                  */
                 digest: string;
+                /** @description What its references to steps of registries meant when it was saved. Left out in lists. */
+                steps?: components["schemas"]["ResolvedStep"][] | null;
                 /** Format: int32 */
                 version: number;
             };
@@ -4561,6 +4598,13 @@ export interface components {
                 ttlSeconds: number;
             };
         };
+        Data_UpdatedSteps: {
+            /** @description A pipeline whose steps of registries were updated. */
+            data: components["schemas"]["Pipeline"] & {
+                /** @description The references that mean another version now; empty if nothing has changed. */
+                stepChanges: components["schemas"]["StepLockChange"][];
+            };
+        };
         Data_Vec_Attempt: {
             data: {
                 /** Format: int32 */
@@ -4879,7 +4923,7 @@ export interface components {
          * @description A code for the reason why a deployment, a stage or an attempt has its status. Clients must accept values that are not listed.
          * @enum {string}
          */
-        DeploymentReason: "step_failed" | "timed_out" | "runner_lost" | "no_runner" | "runner_error" | "commit_not_found" | "commit_not_on_branch" | "repository_unavailable" | "checkout_host_not_allowed" | "image_not_found" | "pool_restricted" | "secret_missing" | "secret_denied" | "deploy_denied" | "unsupported" | "invalid_definition" | "condition_limit" | "canceled_by_user" | "session_ended" | "pipeline_stopped" | "abandoned" | "given_up" | "condition_false" | "only_ephemeral" | "upstream_failed" | "upstream_skipped" | "deployment_canceled" | "outdated" | "gate_closed" | "approval_rejected" | "approval_expired" | "approval_lapsed" | "newer_deployment";
+        DeploymentReason: "step_failed" | "timed_out" | "runner_lost" | "no_runner" | "runner_error" | "commit_not_found" | "commit_not_on_branch" | "repository_unavailable" | "checkout_host_not_allowed" | "image_not_found" | "pool_restricted" | "secret_missing" | "secret_denied" | "deploy_denied" | "unsupported" | "step_refused" | "step_digest_mismatch" | "invalid_definition" | "condition_limit" | "canceled_by_user" | "session_ended" | "pipeline_stopped" | "abandoned" | "given_up" | "condition_false" | "only_ephemeral" | "upstream_failed" | "upstream_skipped" | "deployment_canceled" | "outdated" | "gate_closed" | "approval_rejected" | "approval_expired" | "approval_lapsed" | "newer_deployment";
         /** @description A read of a deployment: what to rotate if something of it has leaked. */
         DeploymentSecretRead: components["schemas"]["SecretRead"] & {
             /** @example shop-deploy-key */
@@ -5918,10 +5962,12 @@ export interface components {
                  */
                 definition?: string | null;
                 /**
-                 * @description The SHA-256 of the definition.
+                 * @description The SHA-256 of the definition and of the steps of registries that it has locked.
                  * @example b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c
                  */
                 digest: string;
+                /** @description What its references to steps of registries meant when it was saved. Left out in lists. */
+                steps?: components["schemas"]["ResolvedStep"][] | null;
                 /** Format: int32 */
                 version: number;
             }[];
@@ -6580,10 +6626,12 @@ export interface components {
              */
             definition?: string | null;
             /**
-             * @description The SHA-256 of the definition.
+             * @description The SHA-256 of the definition and of the steps of registries that it has locked.
              * @example b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c
              */
             digest: string;
+            /** @description What its references to steps of registries meant when it was saved. Left out in lists. */
+            steps?: components["schemas"]["ResolvedStep"][] | null;
             /** Format: int32 */
             version: number;
         };
@@ -7260,6 +7308,13 @@ export interface components {
              */
             sha256: string;
         };
+        /** @description What a reference to a step of a registry meant, and what it means. */
+        StepLockChange: {
+            after?: components["schemas"]["ResolvedStep"] | null;
+            before?: components["schemas"]["ResolvedStep"] | null;
+            /** @example acme/roll-out@v2 */
+            uses: string;
+        };
         /** @description A git repository that publishes steps by tags such as `roll-out/v2.3.0`. */
         StepRegistry: {
             /** Format: date-time */
@@ -7649,6 +7704,11 @@ export interface components {
              * @example https://qa-1.example.com
              */
             url?: string | null;
+        };
+        /** @description A pipeline whose steps of registries were updated. */
+        UpdatedSteps: components["schemas"]["Pipeline"] & {
+            /** @description The references that mean another version now; empty if nothing has changed. */
+            stepChanges: components["schemas"]["StepLockChange"][];
         };
         /**
          * @example {
@@ -9553,7 +9613,7 @@ export interface operations {
     remove_member: {
         parameters: {
             query?: {
-                /** @description If true, return the sessions that would end, and change nothing. */
+                /** @description If true, return what would change, such as the sessions that would end, and change nothing. */
                 dryRun?: boolean;
             };
             header?: {
@@ -9682,7 +9742,7 @@ export interface operations {
     update_member: {
         parameters: {
             query?: {
-                /** @description If true, return the sessions that would end, and change nothing. */
+                /** @description If true, return what would change, such as the sessions that would end, and change nothing. */
                 dryRun?: boolean;
             };
             header?: {
@@ -10292,7 +10352,7 @@ export interface operations {
     delete_service_account: {
         parameters: {
             query?: {
-                /** @description If true, return the sessions that would end, and change nothing. */
+                /** @description If true, return what would change, such as the sessions that would end, and change nothing. */
                 dryRun?: boolean;
             };
             header?: {
@@ -10421,7 +10481,7 @@ export interface operations {
     update_service_account: {
         parameters: {
             query?: {
-                /** @description If true, return the sessions that would end, and change nothing. */
+                /** @description If true, return what would change, such as the sessions that would end, and change nothing. */
                 dryRun?: boolean;
             };
             header?: {
@@ -12288,7 +12348,7 @@ export interface operations {
     archive_pipeline: {
         parameters: {
             query?: {
-                /** @description If true, return the sessions that would end, and change nothing. */
+                /** @description If true, return what would change, such as the sessions that would end, and change nothing. */
                 dryRun?: boolean;
             };
             header?: {
@@ -12691,6 +12751,136 @@ export interface operations {
             };
             /** @description The body's content type is not JSON */
             415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    update_pipeline_steps: {
+        parameters: {
+            query?: {
+                /** @description If true, return what would change, such as the sessions that would end, and change nothing. */
+                dryRun?: boolean;
+            };
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+                /** @description The ETag of the record. The request is rejected if the record has changed since. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                /** @description Id or slug */
+                pipelineId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Update the steps of registries that a pipeline uses */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_UpdatedSteps"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record has changed since you read it */
+            412: {
                 headers: {
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -22118,7 +22308,7 @@ export interface operations {
     delete_group_grant: {
         parameters: {
             query?: {
-                /** @description If true, return the sessions that would end, and change nothing. */
+                /** @description If true, return what would change, such as the sessions that would end, and change nothing. */
                 dryRun?: boolean;
             };
             header?: {
@@ -22387,7 +22577,7 @@ export interface operations {
     delete_user_grant: {
         parameters: {
             query?: {
-                /** @description If true, return the sessions that would end, and change nothing. */
+                /** @description If true, return what would change, such as the sessions that would end, and change nothing. */
                 dryRun?: boolean;
             };
             header?: {
@@ -22839,7 +23029,7 @@ export interface operations {
     delete_group: {
         parameters: {
             query?: {
-                /** @description If true, return the sessions that would end, and change nothing. */
+                /** @description If true, return what would change, such as the sessions that would end, and change nothing. */
                 dryRun?: boolean;
             };
             header?: {
@@ -23339,7 +23529,7 @@ export interface operations {
     remove_group_member: {
         parameters: {
             query?: {
-                /** @description If true, return the sessions that would end, and change nothing. */
+                /** @description If true, return what would change, such as the sessions that would end, and change nothing. */
                 dryRun?: boolean;
             };
             header?: {

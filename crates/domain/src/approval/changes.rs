@@ -1,7 +1,7 @@
 //! What is new in the subject of an approval, compared with what the stage did when it last succeeded in the environment.
 
 use super::subject::{Subject, SubjectStep};
-use crate::definition::Stage;
+use crate::definition::{LockedSteps, Stage};
 
 /// What the stage did before.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +11,8 @@ pub struct Before<'a> {
     pub definition: &'a str,
     /// The stage in that definition, if it was there.
     pub stage: Option<&'a Stage>,
+    /// The steps of registries that the definition had locked.
+    pub locked_steps: &'a LockedSteps,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,8 +45,8 @@ pub fn changes(before: Before<'_>, after: &Subject) -> Changes {
     let changed = |before: &str, after: &str| {
         (before != after).then(|| Change { before: before.to_owned(), after: after.to_owned() })
     };
-    let steps = before.stage.map(|stage| stage.steps.iter().map(SubjectStep::new).collect::<Vec<_>>());
-    let steps = steps.unwrap_or_default();
+    let steps = before.stage.map(|stage| stage.steps.as_slice()).unwrap_or_default();
+    let steps: Vec<_> = steps.iter().map(|step| SubjectStep::new(step, before.locked_steps)).collect();
     let count = steps.len().max(after.steps.len());
     Changes {
         commit: changed(before.commit_id, &after.commit_id),
@@ -54,7 +56,10 @@ pub fn changes(before: Before<'_>, after: &Subject) -> Changes {
 }
 
 fn step(before: Option<&SubjectStep>, after: Option<&SubjectStep>) -> Option<StepChange> {
-    let work = |step: &SubjectStep| step.uses.clone().or_else(|| step.image.clone());
+    let work = |step: &SubjectStep| match (&step.uses, &step.locked) {
+        (Some(uses), Some(locked)) => Some(format!("{uses} ({}, {})", locked.version, locked.digest.short())),
+        (uses, _) => uses.clone().or_else(|| step.image.clone()),
+    };
     let change = StepChange {
         name: after.or(before).and_then(|step| step.name.clone()),
         before: before.and_then(work),
@@ -83,11 +88,20 @@ mod tests {
         let (old, new) = (definition(&["a:1", "b:1"]), definition(&["a:2", "b:1", "c:1"]));
         let commit = CommitId::new(&"1".repeat(40)).unwrap();
         let (definition, stage) = ("sha256:new", new.stage("release").unwrap());
-        let input = SubjectInput { definition, stage, environment: None, commit: &commit, needs: &[] };
+        let input = SubjectInput {
+            definition,
+            stage,
+            locked_steps: &new.locked_steps,
+            environment: None,
+            commit: &commit,
+            needs: &[],
+        };
         let subject = Subject::new(&input).unwrap();
-        let same = Before { commit_id: commit.as_str(), definition, stage: Some(stage) };
+        let locked_steps = &new.locked_steps;
+        let same = Before { commit_id: commit.as_str(), definition, stage: Some(stage), locked_steps };
         assert_eq!(changes(same, &subject), Changes::default());
-        let other = Before { commit_id: "0000000", definition: "sha256:old", stage: old.stage("release") };
+        let stage = old.stage("release");
+        let other = Before { commit_id: "0000000", definition: "sha256:old", stage, locked_steps };
         let found = changes(other, &subject);
         assert_eq!(found.commit.unwrap().before, "0000000");
         assert_eq!(found.definition.unwrap().after, "sha256:new");

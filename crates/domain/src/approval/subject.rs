@@ -6,16 +6,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::definition::{Stage, Step, StepWork};
+use crate::definition::{LockedSteps, Stage, Step, StepWork};
 use crate::digest::SubjectDigest;
+use crate::step::LockedStep;
 use crate::text::CommitId;
 
 /// What determines a subject.
 #[derive(Clone, Copy, Debug)]
 pub struct SubjectInput<'a> {
-    /// The digest of the definition's version, which covers its text.
+    /// The digest of the definition's version, which covers its text and its lock.
     pub definition: &'a str,
     pub stage: &'a Stage,
+    /// The steps of registries that the definition has locked.
+    pub locked_steps: &'a LockedSteps,
     /// The ephemeral environment, if the deployment has one.
     pub environment: Option<&'a str>,
     /// The full commit id.
@@ -51,11 +54,14 @@ pub struct Subject {
 #[serde(rename_all = "camelCase")]
 pub struct SubjectStep {
     pub name: Option<String>,
-    /// The image of a script, or `None` for a step of a registry.
+    /// The image; `None` for a step of a registry that is not locked.
     pub image: Option<String>,
-    /// The step of a registry.
+    /// The reference to a step of a registry.
     pub uses: Option<String>,
-    /// The image or the step is named by a tag or a version, whose content may change.
+    /// What the reference meant when the definition was saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locked: Option<LockedStep>,
+    /// The image is named by a tag, whose content may change, or the step is not locked.
     pub unpinned: bool,
 }
 
@@ -71,7 +77,7 @@ pub struct SubjectNeed {
 impl Subject {
     /// Returns what a stage will do; `None` if the commit id is not complete, because it could become another commit.
     pub fn new(input: &SubjectInput<'_>) -> Option<Self> {
-        let SubjectInput { definition, stage, environment, commit, needs } = *input;
+        let SubjectInput { definition, stage, locked_steps, environment, commit, needs } = *input;
         let mut needs: Vec<SubjectNeed> = needs
             .iter()
             .map(|NeededStage { key, artifact, outputs }| SubjectNeed {
@@ -87,7 +93,7 @@ impl Subject {
             stage: stage.key.clone(),
             environment: environment.or(stage.environment.as_deref()).map(str::to_owned),
             commit_id: commit.as_str().to_owned(),
-            steps: stage.steps.iter().map(SubjectStep::new).collect(),
+            steps: stage.steps.iter().map(|step| SubjectStep::new(step, locked_steps)).collect(),
             needs,
             secrets: secrets.map(|secret| secret.name.clone()).collect(),
         })
@@ -99,14 +105,21 @@ impl Subject {
 }
 
 impl SubjectStep {
-    pub(super) fn new(step: &Step) -> Self {
-        let (image, uses, unpinned) = match &step.work {
-            StepWork::Script { image, .. } => (Some(image.clone()), None, !image.contains("@sha256:")),
-            StepWork::Registry { uses, .. } => {
-                (None, Some(uses.to_string()), !uses.version.starts_with("sha256:"))
+    pub(super) fn new(step: &Step, locked_steps: &LockedSteps) -> Self {
+        let name = step.name.clone();
+        match &step.work {
+            StepWork::Script { image, .. } => {
+                let unpinned = !image.contains("@sha256:");
+                Self { name, image: Some(image.clone()), uses: None, locked: None, unpinned }
             }
-        };
-        Self { name: step.name.clone(), image, uses, unpinned }
+            StepWork::Registry { uses, .. } => {
+                let uses = uses.to_string();
+                let found = locked_steps.get(&uses);
+                let image = found.map(|locked| locked.manifest.image.clone());
+                let locked = found.map(|locked| locked.step.clone());
+                Self { name, image, uses: Some(uses), unpinned: locked.is_none(), locked }
+            }
+        }
     }
 }
 

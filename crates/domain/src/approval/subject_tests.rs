@@ -1,8 +1,9 @@
 use std::collections::HashSet;
 
 use super::*;
-use crate::definition::{Definition, parse};
+use crate::definition::{Definition, LockedManifest, parse};
 use crate::digest::InvalidDigest;
+use crate::step::StepManifest;
 
 const PINNED: &str = "tools@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
@@ -17,6 +18,41 @@ fn release(steps: &str) -> Definition {
 fn needed(artifact: Option<&str>, outputs: &[(&str, &str)]) -> NeededStage {
     let outputs = outputs.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned()));
     NeededStage { key: "build".to_owned(), artifact: artifact.map(str::to_owned), outputs: outputs.collect() }
+}
+
+/// Returns a step that a definition has locked.
+fn locked(version: &str, digit: &str) -> LockedManifest {
+    let manifest = format!("name: x\nimage: {PINNED}\nrun: echo\n");
+    LockedManifest {
+        step: LockedStep {
+            registry_id: uuid::Uuid::nil().into(),
+            registry: "acme".to_owned(),
+            name: "x".to_owned(),
+            version: version.parse().unwrap(),
+            digest: format!("sha256:{}", digit.repeat(64)).parse().unwrap(),
+        },
+        manifest: StepManifest::parse(&manifest, Some("x")).unwrap(),
+    }
+}
+
+#[test]
+fn another_lock_is_another_subject() {
+    let digest = |locked: Option<LockedManifest>| {
+        let definition = release("{ uses: acme/x@v1 }");
+        let locked_steps = locked.map(|locked| ("acme/x@v1".to_owned(), locked)).into_iter().collect();
+        let input = SubjectInput {
+            definition: "v1",
+            stage: definition.stage("release").unwrap(),
+            locked_steps: &locked_steps,
+            environment: None,
+            commit: &commit("a"),
+            needs: &[],
+        };
+        Subject::new(&input).unwrap().digest()
+    };
+    let digests = [None, Some(locked("1.0.0", "a")), Some(locked("1.0.1", "a")), Some(locked("1.0.0", "b"))];
+    let digests: HashSet<SubjectDigest> = digests.into_iter().map(digest).collect();
+    assert_eq!(digests.len(), 4);
 }
 
 fn commit(digit: &str) -> CommitId {
@@ -50,6 +86,7 @@ fn everything_that_changes_what_runs_changes_the_digest() {
                         let input = SubjectInput {
                             definition: digest,
                             stage: definition.stage("release").unwrap(),
+                            locked_steps: &definition.locked_steps,
                             environment,
                             commit: &commit,
                             needs: &needs,
@@ -75,7 +112,9 @@ fn the_order_of_needs_and_of_keys_does_not_matter() {
     let of = |needs: &[NeededStage]| {
         let stage = definition.stage("release").unwrap();
         let commit = commit("a");
-        let input = SubjectInput { definition: "v1", stage, environment: None, commit: &commit, needs };
+        let locked_steps = &definition.locked_steps;
+        let input =
+            SubjectInput { definition: "v1", stage, locked_steps, environment: None, commit: &commit, needs };
         Subject::new(&input).unwrap()
     };
     assert_eq!(of(&needs), of(&reversed));
@@ -95,6 +134,7 @@ fn the_digest_of_a_subject_is_stable() {
     let input = SubjectInput {
         definition: "v1",
         stage: definition.stage("release").unwrap(),
+        locked_steps: &definition.locked_steps,
         environment: None,
         commit: &commit,
         needs: &needs,
@@ -120,15 +160,27 @@ fn the_digest_of_a_subject_is_stable() {
 
 #[test]
 fn tags_are_marked_and_short_commits_have_no_subject() {
-    let definition =
-        release(&format!("{{ image: 'a:1', run: b }}, {{ image: {PINNED}, run: b }}, {{ uses: acme/x@v2 }}"));
+    let mut definition = release(&format!(
+        "{{ image: 'a:1', run: b }}, {{ image: {PINNED}, run: b }}, {{ uses: acme/x@v2 }}, {{ uses: acme/x@v1 }}"
+    ));
+    definition.locked_steps.insert("acme/x@v1".to_owned(), locked("1.2.3", "b"));
     let stage = definition.stage("release").unwrap();
     let of = |commit: &CommitId| {
-        Subject::new(&SubjectInput { definition: "v1", stage, environment: None, commit, needs: &[] })
+        let locked_steps = &definition.locked_steps;
+        Subject::new(&SubjectInput {
+            definition: "v1",
+            stage,
+            locked_steps,
+            environment: None,
+            commit,
+            needs: &[],
+        })
     };
     let subject = of(&commit("a")).unwrap();
     let unpinned: Vec<bool> = subject.steps.iter().map(|step| step.unpinned).collect();
-    assert_eq!(unpinned, [true, false, true]);
+    assert_eq!(unpinned, [true, false, true, false]);
+    assert_eq!(subject.steps[3].locked.as_ref().unwrap().version.to_string(), "1.2.3");
+    assert_eq!(subject.steps[3].image.as_deref(), Some(PINNED));
     assert_eq!(of(&CommitId::new("abcdef0").unwrap()), None);
 }
 

@@ -2,10 +2,12 @@
 
 use super::limits::{DEFAULT_POOL, NO_ENVIRONMENT};
 use super::model::{
-    Definition, Environment, EnvironmentTemplate, EphemeralEnvironment, EphemeralSettings, Stage,
+    Definition, Environment, EnvironmentTemplate, EphemeralEnvironment, EphemeralSettings, LockedManifest,
+    Stage, StepReference,
 };
 use super::url::NAME_PLACEHOLDER;
 use crate::slug::Slug;
+use crate::step::StepLock;
 
 impl Definition {
     pub fn stage(&self, key: &str) -> Option<&Stage> {
@@ -40,6 +42,16 @@ impl Definition {
     /// Returns the pool whose runners take a stage.
     pub fn pool<'a>(&'a self, stage: &'a Stage) -> &'a str {
         stage.runner.as_ref().or(self.runner.as_ref()).map_or(DEFAULT_POOL, |runner| &runner.pool)
+    }
+
+    /// Returns what a reference meant when the definition was saved; `None` if it was saved before steps were locked.
+    pub fn locked_step(&self, uses: &StepReference) -> Option<&LockedManifest> {
+        self.locked_steps.get(&uses.to_string())
+    }
+
+    pub fn step_lock(&self) -> StepLock {
+        let steps = self.locked_steps.iter();
+        steps.map(|(reference, locked)| (reference.clone(), locked.step.clone())).collect()
     }
 
     fn cleans_up(&self, stage: &str) -> bool {

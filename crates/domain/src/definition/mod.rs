@@ -36,8 +36,8 @@ pub use limits::{
 };
 pub use model::{
     Approval, ApprovalRule, ApprovalRules, Cache, Definition, DeployRule, Environment, EnvironmentTemplate,
-    EphemeralEnvironment, EphemeralSettings, ForceReason, ForceRule, HandoverRule, Lease, Only, OverrideRole,
-    Retry, Runner, Scalar, Stage, Step, StepReference, StepSecret, StepWork,
+    EphemeralEnvironment, EphemeralSettings, ForceReason, ForceRule, HandoverRule, Lease, LockedManifest,
+    LockedSteps, Only, OverrideRole, Retry, Runner, Scalar, Stage, Step, StepReference, StepSecret, StepWork,
 };
 pub use name_rules::is_cache_key;
 pub(crate) use name_rules::is_name;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::name_rules;
 use crate::role::Role;
+use crate::step::{LockedStep, StepManifest};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -26,6 +27,21 @@ pub struct Definition {
     pub environment_templates: Vec<EnvironmentTemplate>,
     /// In the order of the file, which is the order of display; `needs` determines the order of execution.
     pub stages: Vec<Stage>,
+    /// What the references to steps of registries meant when the definition was saved, by the references.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub locked_steps: LockedSteps,
+}
+
+/// Steps of registries by the references to them: `acme/roll-out@v2`.
+pub type LockedSteps = BTreeMap<String, LockedManifest>;
+
+/// A step of a registry that a definition has locked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LockedManifest {
+    #[serde(flatten)]
+    pub step: LockedStep,
+    pub manifest: StepManifest,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -47,6 +47,7 @@ pub fn weakens(before: &Definition, after: &Definition) -> Vec<Weakened> {
         ephemeral_environments,
         environment_templates,
         stages,
+        locked_steps: _,
     } = before;
     let mut found = Findings(Vec::new());
     for environment in environments {

@@ -62,21 +62,10 @@ pub(super) fn warnings(file: &raw::File, definition: &Definition) -> Vec<Warning
             );
             found.push(warning("runs_without_environment", key.at, path, message));
         }
-        steps(&stage.value, path.key("steps"), &mut found);
     }
     found.sort_by_key(|warning| (warning.line, warning.column));
     found.truncate(limits::DIAGNOSTICS);
     found
-}
-
-fn steps(stage: &raw::Stage, path: Path<'_>, found: &mut Vec<Warning>) {
-    for (index, step) in stage.steps.iter().flat_map(|steps| &steps.value).enumerate() {
-        let path = path.index(index);
-        if let Some(uses) = &step.value.uses {
-            let message = "steps of registries can't be run yet: the stage ends `errored: unsupported`; use `image` and `run`";
-            found.push(warning("uses_not_supported", uses.at, path.key("uses"), message.to_owned()));
-        }
-    }
 }
 
 /// Stages that clean up are not part of a deployment of the whole pipeline.

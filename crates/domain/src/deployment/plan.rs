@@ -178,7 +178,7 @@ fn planned_outcome(
             }
         }
     }
-    let unsupported = stage.steps.iter().find_map(unsupported)?;
+    let unsupported = stage.steps.iter().find_map(|step| unlocked(definition, step))?;
     Some((StageStatus::Errored, Reason::Unsupported, unsupported))
 }
 
@@ -219,10 +219,14 @@ fn evaluate(
     result
 }
 
-/// Returns why no runner can run this step yet.
-fn unsupported(step: &Step) -> Option<String> {
+/// Returns why a step can't run: its definition was saved by a server that did not lock steps of registries yet.
+fn unlocked(definition: &Definition, step: &Step) -> Option<String> {
     let StepWork::Registry { uses, .. } = &step.work else { return None };
-    Some(format!("`uses: {uses}`: steps of registries can't be run yet; use `image` and `run`"))
+    definition.locked_step(uses).is_none().then(|| {
+        format!(
+            "`uses: {uses}`: the definition was saved before steps of registries could be run; save it again"
+        )
+    })
 }
 
 fn condition_context(definition: &Definition, input: &PlanInput, stage: &Stage) -> ConditionContext {

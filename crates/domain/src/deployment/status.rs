@@ -163,8 +163,12 @@ pub enum Reason {
     SecretDenied,
     /// The user who started or last retried the deployment may not deploy to the environment.
     DeployDenied,
-    /// The stage uses a feature that this installation does not support yet.
+    /// The definition was saved before the steps of registries that it uses could be locked.
     Unsupported,
+    /// A version of a step that the stage uses is refused and must not run any more.
+    StepRefused,
+    /// The files of a step of a registry do not have the digest that the definition has locked.
+    StepDigestMismatch,
     /// The definition can't be read any more, no longer has the stage, or an `if` can't be evaluated.
     InvalidDefinition,
     /// The stage's `if` takes more steps or time than an evaluation may.
@@ -214,6 +218,8 @@ text_enum!(Reason {
     SecretDenied = "secret_denied",
     DeployDenied = "deploy_denied",
     Unsupported = "unsupported",
+    StepRefused = "step_refused",
+    StepDigestMismatch = "step_digest_mismatch",
     InvalidDefinition = "invalid_definition",
     ConditionLimit = "condition_limit",
     CanceledByUser = "canceled_by_user",

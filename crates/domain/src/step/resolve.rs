@@ -36,6 +36,8 @@ pub struct RegistryTrust {
 pub enum Unresolved {
     #[error("there is no step registry `{registry}`{}", hint(suggestion.as_deref(), "an admin can add it"))]
     NoSuchRegistry { registry: String, suggestion: Option<String> },
+    #[error("the step registry `{registry}` is disabled; an admin can enable it")]
+    Disabled { registry: String },
     #[error(
         "the registry `{registry}` has no step `{name}`{}",
         hint(suggestion.as_deref(), "publish it with a tag, or sync the registry")

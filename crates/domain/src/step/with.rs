@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::forbidden_variables::forbidden_variable;
 use super::input::{InvalidInput, StepInput};
 use super::manifest::{ExpectedVariable, StepManifest};
-use crate::definition::{Scalar, Step, StepReference, StepWork, quote};
+use crate::definition::{Scalar, Step, StepReference, StepWork, nearest, quote};
 
 /// A problem of a step that uses another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,13 @@ pub fn check_step(manifest: &StepManifest, step: &Step) -> Vec<StepProblem> {
             }
         }
     }
-    for input in manifest.inputs.iter().filter(|input| input.required && !with.contains_key(&input.name)) {
+    // A required input with a typo is one problem, not two.
+    let names = || manifest.inputs.iter().map(|input| input.name.as_str());
+    let meant: Vec<&str> = with.keys().filter_map(|key| nearest(key, names())).collect();
+    let is_missing = |input: &&StepInput| {
+        input.required && !with.contains_key(&input.name) && !meant.contains(&input.name.as_str())
+    };
+    for input in manifest.inputs.iter().filter(is_missing) {
         problems.push(missing("with", "input", &input.name, uses));
     }
     problems.extend(expected("secrets", ("a secret", "secret"), &manifest.secrets, &step.secrets, uses));

@@ -9,12 +9,14 @@ use greenroom_api_types::problem::FieldProblem;
 use greenroom_domain::approval::{Excluded, Person, Requirement, prospect};
 use greenroom_domain::definition::{self, Definition, Diagnostic, Parsed, Stage, StagePlace, Warning};
 use greenroom_domain::id::OrganizationId;
+use greenroom_domain::step::definition_digest;
+use greenroom_store::Store;
 use greenroom_store::compute_limit::ComputeLimiter;
 use greenroom_store::pipeline::CheckedDefinition;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use crate::app::failure::{Code, Failure};
+use crate::app::step_registry::lock::{find_steps, lock_steps};
 
 /// How many definitions this process checks concurrently.
 const MAX_CONCURRENT_CHECKS: usize = 2;
@@ -32,27 +34,54 @@ pub struct Checked {
     pub stage_places: BTreeMap<String, StagePlace>,
 }
 
-/// Checks a definition. Returns the parsed definition, or its errors.
+/// Checks a definition, and resolves its references to steps of registries. Returns the parsed definition, or its errors.
 pub async fn validate(
+    store: &Store,
     organization: OrganizationId,
     source: String,
 ) -> Result<Result<Checked, Vec<FieldProblem>>, Failure> {
+    let parse = move || (definition::parse_with_warnings(&source), source);
+    let (parsed, source) = in_turn(organization, parse).await?;
+    let parsed = match parsed {
+        Ok(parsed) => parsed,
+        Err(wrong) => return Ok(Err(wrong.into_iter().map(field_problem).collect())),
+    };
+    if parsed.definition.step_references().is_empty() {
+        return checked(source, parsed).map(Ok);
+    }
+    let found = find_steps(store, organization, &parsed.definition).await?;
+    let lock = move || match lock_steps(found, &source, parsed.definition) {
+        Ok(definition) => checked(source, Parsed { definition, ..parsed }).map(Ok),
+        Err(wrong) => Ok(Err(wrong.into_iter().map(field_problem).collect())),
+    };
+    in_turn(organization, lock).await?
+}
+
+/// Runs work that takes CPU time when it is the organization's turn.
+async fn in_turn<R: Send + 'static>(
+    organization: OrganizationId,
+    work: impl FnOnce() -> R + Send + 'static,
+) -> Result<R, Failure> {
     let turn =
         tokio::time::timeout(QUEUE_TIMEOUT, COMPUTE_LIMIT.acquire(organization)).await.map_err(|_| {
             let detail =
                 "Too many definitions of this organization are being checked. Try again in a moment.";
             Failure::new(Code::Overloaded, detail)
         })?;
-    let checked = tokio::task::spawn_blocking(move || {
+    let working = tokio::task::spawn_blocking(move || {
         let _turn = turn;
-        check(source)
+        work()
     });
-    checked.await.map_err(Failure::internal)?
+    working.await.map_err(Failure::internal)
 }
 
 /// Checks a definition that is to be saved. Fails if it has errors.
-pub async fn for_saving(organization: OrganizationId, source: &str) -> Result<Checked, Failure> {
-    validate(organization, source.to_owned()).await?.map_err(|errors| {
+pub async fn for_saving(
+    store: &Store,
+    organization: OrganizationId,
+    source: &str,
+) -> Result<Checked, Failure> {
+    validate(store, organization, source.to_owned()).await?.map_err(|errors| {
         let place = |error: &FieldProblem| {
             format!(
                 "line {}, column {}: {}",
@@ -70,16 +99,14 @@ pub async fn for_saving(organization: OrganizationId, source: &str) -> Result<Ch
     })
 }
 
-fn check(source: String) -> Result<Result<Checked, Vec<FieldProblem>>, Failure> {
-    let Parsed { definition, warnings, stage_places } = match definition::parse_with_warnings(&source) {
-        Ok(parsed) => parsed,
-        Err(wrong) => return Ok(Err(wrong.into_iter().map(field_problem).collect())),
-    };
-    let digest = format!("sha256:{:x}", Sha256::digest(source.as_bytes()));
+fn checked(source: String, parsed: Parsed) -> Result<Checked, Failure> {
+    let Parsed { definition, warnings, stage_places } = parsed;
+    let lock = definition.step_lock();
+    let digest = definition_digest(&source, &lock);
     let json: Value = serde_json::to_value(&definition).map_err(Failure::internal)?;
-    let stored = CheckedDefinition { source, definition: json, digest };
+    let stored = CheckedDefinition { source, definition: json, lock, digest };
     let warnings = warnings.into_iter().map(wire).collect();
-    Ok(Ok(Checked { stored, definition, warnings, stage_places }))
+    Ok(Checked { stored, definition, warnings, stage_places })
 }
 
 /// Returns a warning for each approval that these members could not give, even if none of them were behind the deployment.

@@ -1,6 +1,6 @@
 //! Pipelines: creating, editing, stopping, resuming, archiving.
 
-use greenroom_api_types::pipeline::{CreatePipeline, UpdatePipeline};
+use greenroom_api_types::pipeline::{CreatePipeline, StepLockChange, UpdatePipeline};
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::{OrganizationId, PipelineId};
 use greenroom_domain::pipeline::{self, Archived, Pipeline, PipelineCommand, StopMode};
@@ -18,6 +18,7 @@ use crate::app::failure::{Code, Failure};
 use crate::app::precondition::IfMatch;
 use crate::app::protection;
 use crate::app::runner_pool::check_pools;
+use crate::app::step_registry::lock::step_changes;
 
 /// Creates a pipeline. `checked` is the request's definition.
 pub async fn create(
@@ -65,7 +66,7 @@ pub async fn update(
     let new_repository = given.map(|given| repository(given.as_deref())).transpose()?;
     pipeline::apply(before.state(), PipelineCommand::Edit).map_err(archived)?;
     let new_definition = match checked {
-        Some(checked) if checked.stored.digest != command.pipeline_digest(&before).await? => Some(checked),
+        Some(checked) if is_changed(command, &before, checked).await? => Some(checked),
         _ => None,
     };
     let edit = PipelineEdit {
@@ -93,9 +94,72 @@ pub async fn update(
     if let Some(checked) = new_definition {
         environment::define(command, after.id, &checked.definition).await?;
     }
-    record_event(command, EventType::PipelineUpdated, Some(&before), &after, None).await?;
+    let changes = match new_definition {
+        Some(checked) => {
+            step_changes(&command.step_lock(before.id, before.definition_version).await?, checked)
+        }
+        None => Vec::new(),
+    };
+    record_update(command, (&before, &after), &changes).await?;
     protection::record_event(command, &after, &weakened).await?;
     Ok(after)
+}
+
+/// A definition with the same text is the same one: only `update_steps` moves its steps to other versions. One that was saved before
+/// steps were locked is saved again, with its lock.
+async fn is_changed(command: &mut Command, before: &Pipeline, checked: &Checked) -> Result<bool, Failure> {
+    if checked.stored.source != command.pipeline_source(before).await? {
+        return Ok(true);
+    }
+    let current = command.current_definition(before).await?;
+    Ok(current.locked_steps.len() != checked.definition.locked_steps.len())
+}
+
+/// Makes a version of the definition with the same text and the steps of registries that its references mean now. `seen` is the
+/// version whose text was checked. Returns the pipeline and what changed; nothing is saved if nothing changed.
+pub async fn update_steps(
+    command: &mut Command,
+    name: &PipelineName,
+    condition: &IfMatch,
+    (seen, checked): (i32, &Checked),
+) -> Result<(Pipeline, Vec<StepLockChange>), Failure> {
+    let before = locked(command, name, condition).await?;
+    pipeline::apply(before.state(), PipelineCommand::Edit).map_err(archived)?;
+    if before.definition_version != seen {
+        let detail = "Another request saved the definition at the same time. Try again.";
+        return Err(Failure::new(Code::Busy, detail));
+    }
+    let changes = step_changes(&command.step_lock(before.id, seen).await?, checked);
+    if changes.is_empty() {
+        return Ok((before, changes));
+    }
+    let edit =
+        PipelineEdit { slug: &before.slug, name: &before.name, repository: before.repository.as_deref() };
+    let after = command.edit_pipeline(&before, &edit, Some(&checked.stored)).await?;
+    record_update(command, (&before, &after), &changes).await?;
+    Ok((after, changes))
+}
+
+/// Records that a pipeline was edited, with the steps of registries whose versions changed.
+async fn record_update(
+    command: &mut Command,
+    (before, after): (&Pipeline, &Pipeline),
+    changes: &[StepLockChange],
+) -> Result<(), Failure> {
+    let mut payload = event_payload(after);
+    if !changes.is_empty()
+        && let Value::Object(fields) = &mut payload
+    {
+        fields.insert("stepChanges".to_owned(), serde_json::to_value(changes).map_err(Failure::internal)?);
+    }
+    let event = NewEvent {
+        event_type: EventType::PipelineUpdated,
+        subject: format!("pipelines/{}", after.id),
+        before: Some(event_payload(before)),
+        after: Some(payload),
+        reason: None,
+    };
+    Ok(command.record_event(event).await?)
 }
 
 /// Stops, resumes or archives a pipeline. A command that changes nothing records no event.

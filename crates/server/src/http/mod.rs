@@ -33,6 +33,7 @@ mod oauth;
 mod oidc;
 mod organization;
 mod pipeline;
+mod pipeline_steps;
 mod registry_step;
 mod role_grant;
 mod router;

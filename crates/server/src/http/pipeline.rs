@@ -22,6 +22,7 @@ use crate::app::failure::Failure;
 use crate::app::pipeline;
 use crate::app::pipeline_archive;
 use crate::app::precondition::IfMatch;
+use crate::app::step_registry::resolve;
 use crate::app::web_url::WebUrls;
 use crate::http::rules::body::{Body, MAX_DEFINITION_BYTES};
 use crate::http::rules::command::HandlerResult;
@@ -114,7 +115,8 @@ pub async fn create_pipeline(
     key: IdempotencyKey,
     body: Body<CreatePipeline, MAX_DEFINITION_BYTES>,
 ) -> HandlerResult {
-    let checked = definition::for_saving(permit.organization(), &body.value.definition).await?;
+    let checked =
+        definition::for_saving(&permit.app.store, permit.organization(), &body.value.definition).await?;
     let mut command = permit.open(key, &body.bytes).await?;
     let created = pipeline::create(&mut command, &body.value, &checked).await?;
     let response = respond(StatusCode::CREATED, &mut command, created).await?;
@@ -124,7 +126,8 @@ pub async fn create_pipeline(
 /// Update a pipeline. A changed definition becomes a new version
 ///
 /// Fields that are left out stay as they are, and a request that changes nothing creates no revision and no
-/// event. A definition with the same text creates no version. Deployments that exist keep their version of
+/// event. A definition with the same text creates no version; `POST …/update-steps` updates the steps of registries that it uses.
+/// Deployments that exist keep their version of
 /// the definition, except for `concurrency`, which holds for all that wait. An environment that is no longer
 /// in the definition stays with its holder, and can't be claimed after that.
 #[utoipa::path(put, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
@@ -140,7 +143,7 @@ pub async fn update_pipeline(
 ) -> HandlerResult {
     let name = parse_name(&path.0.pipeline_id)?;
     let checked = match &body.value.definition {
-        Some(source) => Some(definition::for_saving(permit.organization(), source).await?),
+        Some(source) => Some(definition::for_saving(&permit.app.store, permit.organization(), source).await?),
         None => None,
     };
     let mut command = permit.open(key, &body.bytes).await?;
@@ -243,9 +246,10 @@ pub async fn validate_definition(
     permit: Permit<PipelineRead>,
     body: Body<ValidateDefinition, MAX_DEFINITION_BYTES>,
 ) -> Result<Json<Data<DefinitionReport>>, Failure> {
-    let data = match definition::validate(permit.organization(), body.value.definition).await? {
+    let store = &permit.app.store;
+    let data = match definition::validate(store, permit.organization(), body.value.definition).await? {
         Ok(mut checked) => {
-            let members = permit.app.store.approving_members(permit.organization()).await?;
+            let members = store.approving_members(permit.organization()).await?;
             checked.warnings.extend(definition::unsatisfiable_approvals(&checked, &members));
             checked.warnings.sort_by_key(|warning| (warning.line, warning.column));
             DefinitionReport {
@@ -292,7 +296,11 @@ pub async fn get_pipeline_version(
     let version = path.0.version.parse().map_err(|_| Failure::not_found())?;
     let pipeline = find(&permit, &path.0.pipeline_id).await?;
     let found = permit.app.store.pipeline_version(permit.organization(), pipeline.id, version).await?;
-    Ok(RecordResponse::ok(&PipelineVersion::from(found.ok_or_else(Failure::not_found)?))?.into_response())
+    let found = found.ok_or_else(Failure::not_found)?;
+    let lock = permit.app.store.step_lock(permit.organization(), pipeline.id, version).await?;
+    let steps = lock.iter().map(|(uses, step)| resolve::view(uses, step)).collect();
+    let view = PipelineVersion { steps: Some(steps), ..found.into() };
+    Ok(RecordResponse::ok(&view)?.into_response())
 }
 
 /// Adds what happens in each of the pipelines.
@@ -319,7 +327,7 @@ async fn respond(
     with_etag(status, &view(command.web_urls(), pipeline, activity), revision)
 }
 
-fn view(urls: WebUrls<'_>, pipeline: Record, activity: PipelineActivity) -> Pipeline {
+pub(super) fn view(urls: WebUrls<'_>, pipeline: Record, activity: PipelineActivity) -> Pipeline {
     let mut view = Pipeline { web_url: urls.pipeline(pipeline.id), ..Pipeline::from(pipeline) };
     set_activity(&mut view, activity);
     view
@@ -357,6 +365,6 @@ async fn find(permit: &Permit<PipelineRead>, text: &str) -> Result<Record, Failu
     permit.app.store.pipeline(permit.organization(), &parse_name(text)?).await?.ok_or_else(Failure::not_found)
 }
 
-fn parse_name(text: &str) -> Result<PipelineName, Failure> {
+pub(super) fn parse_name(text: &str) -> Result<PipelineName, Failure> {
     PipelineName::parse(text).ok_or_else(Failure::not_found)
 }

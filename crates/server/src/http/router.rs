@@ -17,9 +17,9 @@ use crate::http::{
     approval, browser_session, cache, cleanup, definition_schema, deployment, deployment_stream, docs,
     environment, environment_hold, environment_list, environment_pool, event, freeze, give_up, group,
     handover, health, id_token, lasting_environment, live_session, log, log_index, log_search, log_stream,
-    me, member, middleware, oauth, oidc, organization, pipeline, registry_step, role_grant, runner,
-    runner_pool, secret, service_account, session, sign_in, sign_in_link, step_registry, summary, token,
-    transfer, trust_policy, version, watch,
+    me, member, middleware, oauth, oidc, organization, pipeline, pipeline_steps, registry_step, role_grant,
+    runner, runner_pool, secret, service_account, session, sign_in, sign_in_link, step_registry, summary,
+    token, transfer, trust_policy, version, watch,
 };
 
 #[derive(OpenApi)]
@@ -64,6 +64,7 @@ fn api() -> ApiRouter {
         .routes(routes!(pipeline::get_pipeline, pipeline::update_pipeline, pipeline::archive_pipeline))
         .routes(routes!(pipeline::stop_pipeline))
         .routes(routes!(pipeline::resume_pipeline))
+        .routes(routes!(pipeline_steps::update_pipeline_steps))
         .routes(routes!(pipeline::list_pipeline_versions))
         .routes(routes!(pipeline::get_pipeline_version))
         .routes(routes!(cache::list_caches, cache::delete_caches))

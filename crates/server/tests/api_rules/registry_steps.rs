@@ -1,12 +1,11 @@
 //! Steps of registries: which version a reference means, what has changed in a version, and who uses it.
 
 use greenroom_domain::id::PipelineId;
-use greenroom_domain::step::{LockedStep, StepLock};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::requests::{success, wrong_field};
-use crate::step_registries::{SIGNER, manifest, registry, send, types, with_steps};
+use crate::step_registries::{IMAGE, SIGNER, manifest, registry, send, types, with_steps};
 use crate::support::TestServer;
 use crate::support::database::TestDatabase;
 use crate::support::steps::{new_version, publish};
@@ -96,12 +95,15 @@ async fn versions_are_compared() {
     let versions = format!("/step-registries/{id}/steps/roll-out/versions");
     let diff = server.get(&owner, &format!("{versions}/1.10.0/diff?from=1.9.0")).await["data"].take();
     assert_eq!((&diff["from"]["version"], &diff["to"]["version"]), (&json!("1.9.0"), &json!("1.10.0")));
-    assert_eq!(diff["manifest"], "@@ -1,3 +1,3 @@\n name: roll-out\n-# 1.9.0\n+# 1.10.0\n run: ./run\n");
+    assert_eq!(
+        diff["manifest"],
+        format!("@@ -1,4 +1,4 @@\n name: roll-out\n-# 1.9.0\n+# 1.10.0\n image: {IMAGE}\n run: ./run\n")
+    );
     assert!(diff["files"].as_str().unwrap().contains("\n+100644 step.yaml "), "{diff}");
     assert_eq!(server.get(&owner, &format!("{versions}/1.10.0/diff")).await["data"], diff);
     let first = server.get(&owner, &format!("{versions}/1.9.0/diff")).await["data"].take();
     assert_eq!(first["from"], json!(null));
-    assert!(first["manifest"].as_str().unwrap().starts_with("@@ -0,0 +1,3 @@\n+name"), "{first}");
+    assert!(first["manifest"].as_str().unwrap().starts_with("@@ -0,0 +1,4 @@\n+name"), "{first}");
     let same = server.get(&owner, &format!("{versions}/1.9.0/diff?from=1.9.0")).await["data"].take();
     assert_eq!((&same["files"], &same["manifest"]), (&json!(""), &json!("")));
     for from in ["7.0.0", "v1", "", "%25"] {
@@ -118,28 +120,21 @@ async fn usage_shows_current_definitions() {
     let owner = server.organization("acme").await;
     let id = with_steps(&server, &pool, &owner).await;
     let store = &server.server.app.store;
-    let pipeline: PipelineId = server.pipeline(&owner, "Shop").await.parse().unwrap();
+    let body =
+        json!({ "name": "Shop", "definition": "stages: { ship: { steps: [{ uses: acme/roll-out@v1 }] } }" });
+    let made = success(send(&server, &owner, Method::POST, "/pipelines", &body).await, 201).await;
+    let pipeline: PipelineId = made["data"]["id"].as_str().unwrap().parse().unwrap();
     let organization = owner.organization.parse().unwrap();
-    let step = LockedStep {
-        registry_id: id.parse().unwrap(),
-        registry: "acme".to_owned(),
-        name: "roll-out".to_owned(),
-        version: "1.10.0".parse().unwrap(),
-        digest: new_version("roll-out", "1.10.0", &manifest("1.10.0")).digest,
-    };
-    let lock: StepLock = [("acme/roll-out@v1".to_owned(), step)].into_iter().collect();
-    let mut transaction = store.system_transaction(organization).await.unwrap();
-    transaction.write_step_lock(pipeline, 1, &lock).await.unwrap();
-    assert_eq!(transaction.step_lock(pipeline, 1).await.unwrap(), lock);
-    transaction.commit().await.unwrap();
-    assert_eq!(store.step_lock(organization, pipeline, 1).await.unwrap(), lock);
+    let digest = new_version("roll-out", "1.10.0", &manifest("1.10.0")).digest;
+    let lock = store.step_lock(organization, pipeline, 1).await.unwrap();
+    assert_eq!(lock.get("acme/roll-out@v1").unwrap().digest, digest);
 
     let usage = format!("/step-registries/{id}/steps/roll-out/usage");
     let found = server.get(&owner, &usage).await;
     assert_eq!(found["pagination"]["total"], 1);
     let expected = json!({
         "pipelineId": pipeline, "pipeline": "shop", "definitionVersion": 1, "uses": "acme/roll-out@v1",
-        "version": "1.10.0", "digest": lock.get("acme/roll-out@v1").unwrap().digest,
+        "version": "1.10.0", "digest": digest,
     });
     assert_eq!(found["data"], json!([expected]));
     // A deleted registry keeps what is locked; its name means another one from then on.
@@ -147,7 +142,6 @@ async fn usage_shows_current_definitions() {
     success(send(&server, &owner, Method::DELETE, &path, &json!({})).await, 200).await;
     registry(&server, &owner, "acme").await;
     assert_eq!(server.get(&owner, &usage).await["data"], json!([expected]));
-    let digest = lock.get("acme/roll-out@v1").unwrap().digest.clone();
     assert!(store.step_archive(organization, &digest).await.unwrap().is_some());
     // A newer definition does not use it.
     let body = json!({ "definition": "stages:\n  test:\n    steps: [{ image: a, run: b }]\n" });

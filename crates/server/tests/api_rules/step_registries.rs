@@ -33,8 +33,11 @@ pub async fn with_steps(server: &TestServer, pool: &PgPool, owner: &Caller) -> S
     id
 }
 
+/// The image of the steps. No test pulls it.
+pub const IMAGE: &str = "tools@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
 pub fn manifest(text: &str) -> String {
-    format!("name: roll-out\n# {text}\nrun: ./run\n")
+    format!("name: roll-out\n# {text}\nimage: {IMAGE}\nrun: ./run\n")
 }
 
 /// Returns the types of the events about steps and registries.

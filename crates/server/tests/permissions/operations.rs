@@ -68,6 +68,7 @@ const VALIDATE: &str = "/organizations/{orgId}/pipelines/validate";
 const PIPELINE: &str = "/organizations/{orgId}/pipelines/{pipelineId}";
 const STOP: &str = "/organizations/{orgId}/pipelines/{pipelineId}/stop";
 const RESUME: &str = "/organizations/{orgId}/pipelines/{pipelineId}/resume";
+const UPDATE_STEPS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/update-steps";
 const VERSIONS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/versions";
 const CACHES: &str = "/organizations/{orgId}/pipelines/{pipelineId}/caches";
 const VERSION: &str = "/organizations/{orgId}/pipelines/{pipelineId}/versions/{version}";
@@ -221,6 +222,7 @@ pub const ROWS: &[Row] = &[
     row("archive_pipeline",       ("DELETE", PIPELINE),   MAINTAINER, WRITE,      200, Target::Pipeline,        none),
     row("stop_pipeline",          ("POST", STOP),         MAINTAINER, WRITE,      200, Target::Pipeline,        none),
     row("resume_pipeline",        ("POST", RESUME),       MAINTAINER, WRITE,      200, Target::StoppedPipeline, none),
+    row("update_pipeline_steps",  ("POST", UPDATE_STEPS), MAINTAINER, WRITE,      200, Target::Pipeline,        none),
     row("list_pipeline_versions", ("GET", VERSIONS),      VIEWER,     READ,       200, Target::Pipeline,        none),
     row("get_pipeline_version",   ("GET", VERSION),       VIEWER,     READ,       200, Target::Pipeline,        none),
     row("list_caches",            ("GET", CACHES),        MAINTAINER, WRITE,      200, Target::Pipeline,        none),

@@ -56,6 +56,7 @@ impl OrgTransaction {
         Ok(Subject::new(&SubjectInput {
             definition: &digest,
             stage: defined,
+            locked_steps: &definition.locked_steps,
             environment: deployment.environment.as_ref().map(|(_, name)| name.as_str()),
             commit: &commit,
             needs: &needs,

@@ -6,6 +6,7 @@ mod checkout;
 mod complete;
 mod id_token;
 mod lease;
+mod refused_start;
 mod step;
 mod upload;
 
@@ -20,6 +21,7 @@ pub use self::checkout::CheckoutOutcome;
 pub use self::complete::{CompletedJob, JobReport};
 pub use self::id_token::{IdTokenOutcome, RequestedIdTokens};
 pub use self::lease::HeartbeatResult;
+pub use self::refused_start::RefusedStart;
 pub use self::step::{AcceptedStart, StepEndOutcome, StepResult, StepStartOutcome};
 pub use self::upload::UploadPermission;
 

@@ -31,8 +31,8 @@ pub enum StepStartOutcome {
         /// The token of the job's task in the engine.
         task_token: Option<Vec<u8>>,
     },
-    /// The step does not get one of its secrets. The job has failed.
-    SecretRefused {
+    /// The step does not get one of its secrets, or must not run any more. The job has failed.
+    Refused {
         detail: String,
         /// The token of the job's task in the engine.
         task_token: Option<Vec<u8>>,
@@ -147,8 +147,13 @@ impl Store {
         let stage = definition.stage(&found.stage_key);
         let definition_of_step = stage.and_then(|stage| stage.steps.get(position));
         let wanted = definition_of_step.map(|step| &step.secrets);
-        let secrets = match (stage, wanted) {
-            (Some(stage), Some(wanted)) if !wanted.is_empty() => {
+        let refused = match stage {
+            Some(stage) => transaction.refused_step(&definition, stage).await?,
+            None => None,
+        };
+        let secrets = match (refused, stage, wanted) {
+            (Some(refused), ..) => Err(refused),
+            (None, Some(stage), Some(wanted)) if !wanted.is_empty() => {
                 let environment = stage.environment.as_deref();
                 transaction.read_step_secrets(credentials, step, environment, wanted).await?
             }
@@ -167,9 +172,9 @@ impl Store {
                 Ok(StepStartOutcome::Accepted(Box::new(accepted)))
             }
             Err(refused) => {
-                let task_token = transaction.fail_for_secret(credentials.job, step, &refused).await?;
+                let task_token = transaction.fail_start(credentials.job, step, &refused).await?;
                 transaction.commit().await?;
-                Ok(StepStartOutcome::SecretRefused { detail: refused.detail, task_token })
+                Ok(StepStartOutcome::Refused { detail: refused.detail, task_token })
             }
         }
     }

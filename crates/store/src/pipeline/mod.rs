@@ -11,6 +11,7 @@ use std::fmt;
 use greenroom_domain::id::PipelineId;
 use greenroom_domain::pipeline::{Pipeline, Stop};
 use greenroom_domain::slug::Slug;
+use greenroom_domain::step::StepLock;
 
 pub use self::activity::{PipelineActivity, RecentDeployment};
 pub use self::limited::PipelineFilter;
@@ -54,11 +55,13 @@ impl fmt::Display for PipelineName {
     }
 }
 
-/// A definition that was checked: its source, its parsed form and its digest.
+/// A definition that was checked: its source, its parsed form, what its references to steps of registries mean, and the digest of
+/// the source and these meanings.
 #[derive(Clone, Debug)]
 pub struct CheckedDefinition {
     pub source: String,
     pub definition: serde_json::Value,
+    pub lock: StepLock,
     pub digest: String,
 }
 

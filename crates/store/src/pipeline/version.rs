@@ -104,10 +104,11 @@ impl Command {
         self.definition_of(pipeline.id, pipeline.definition_version).await
     }
 
-    pub async fn pipeline_digest(&mut self, pipeline: &Pipeline) -> Result<String, StoreError> {
+    /// Returns the text of the current definition.
+    pub async fn pipeline_source(&mut self, pipeline: &Pipeline) -> Result<String, StoreError> {
         let organization = self.organization();
         Ok(sqlx::query_scalar!(
-            "select digest from pipeline_versions where organization_id = $1 and pipeline_id = $2 and version = $3",
+            "select source from pipeline_versions where organization_id = $1 and pipeline_id = $2 and version = $3",
             organization,
             pipeline.id.uuid(),
             pipeline.definition_version,
@@ -147,6 +148,9 @@ impl Command {
         )
         .execute(self.connection())
         .await?;
+        if !definition.lock.is_empty() {
+            self.write_step_lock(pipeline, version, &definition.lock).await?;
+        }
         Ok(())
     }
 }

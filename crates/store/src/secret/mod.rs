@@ -19,7 +19,7 @@ pub use self::credential::{AcceptedCredential, CredentialOutcome};
 pub use self::read_log::{DeploymentSecretRead, SecretRead};
 pub use self::reseal::StaleValue;
 pub(crate) use self::start::candidate;
-pub use self::start::{ChosenSecret, RefusedSecret, StepSecrets};
+pub use self::start::{ChosenSecret, StepSecrets};
 pub use self::version::{NewVersion, SecretVersion};
 pub use self::write::NewSecret;
 use crate::StoreError;

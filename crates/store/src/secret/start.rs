@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use greenroom_domain::definition::StepSecret;
-use greenroom_domain::deployment::{JobStatus, Reason, StepStatus};
+use greenroom_domain::deployment::Reason;
 use greenroom_domain::id::{JobId, OrganizationKeyId, SecretId, StepRunId};
 use greenroom_domain::secret::{
     Candidate, MAX_STEP_BYTES, Place, Policy, SealedValue, SecretScope, Usage, WrappedKey, choose,
@@ -13,7 +13,7 @@ use greenroom_domain::secret::{
 
 use super::{json, scope};
 use crate::StoreError;
-use crate::job::JobCredentials;
+use crate::job::{JobCredentials, RefusedStart};
 use crate::transaction::OrgTransaction;
 
 /// The secrets of a step, sealed.
@@ -36,13 +36,6 @@ pub struct ChosenSecret {
     pub scope: SecretScope,
     pub version: i32,
     pub value: SealedValue,
-}
-
-/// Why a step does not start.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RefusedSecret {
-    pub reason: Reason,
-    pub detail: String,
 }
 
 /// A secret with the version that the step gets: the one that it got before, if it starts again.
@@ -75,7 +68,7 @@ impl OrgTransaction {
         step: StepRunId,
         stage_environment: Option<&str>,
         wanted: &BTreeMap<String, StepSecret>,
-    ) -> Result<Result<StepSecrets, RefusedSecret>, StoreError> {
+    ) -> Result<Result<StepSecrets, RefusedStart>, StoreError> {
         let organization = self.organization();
         let job_place = self.job_place(credentials.job).await?;
         let place = job_place.place(stage_environment);
@@ -87,7 +80,7 @@ impl OrgTransaction {
                 Ok(candidate) => candidate,
                 Err(refusal) => {
                     let detail = refusal.detail(name, organization.into(), &place);
-                    return Ok(Err(RefusedSecret { reason: refusal.reason(), detail }));
+                    return Ok(Err(RefusedStart { reason: refusal.reason(), detail }));
                 }
             };
             let Some((version, value)) = found
@@ -99,7 +92,7 @@ impl OrgTransaction {
                     "the version of the secret `{name}` ({}) that this step got before was destroyed",
                     candidate.id
                 );
-                return Ok(Err(RefusedSecret { reason: Reason::SecretMissing, detail }));
+                return Ok(Err(RefusedStart { reason: Reason::SecretMissing, detail }));
             };
             chosen.push(ChosenSecret {
                 variable: variable.clone(),
@@ -116,7 +109,7 @@ impl OrgTransaction {
         if bytes > MAX_STEP_BYTES + chosen.len() * 16 {
             let detail =
                 format!("the secrets of one step can have {} KiB together at most", MAX_STEP_BYTES / 1024);
-            return Ok(Err(RefusedSecret { reason: Reason::SecretDenied, detail }));
+            return Ok(Err(RefusedStart { reason: Reason::SecretDenied, detail }));
         }
         self.record_secret_reads(credentials, Some(step), &chosen).await?;
         let keys: BTreeSet<OrganizationKeyId> = chosen.iter().map(|secret| secret.value.key).collect();
@@ -194,37 +187,5 @@ impl OrgTransaction {
         .execute(self.connection())
         .await?;
         Ok(())
-    }
-
-    /// Ends a job whose step does not get a secret, without its runner. Returns the token of its task in the
-    /// engine.
-    pub(crate) async fn fail_for_secret(
-        &mut self,
-        job: JobId,
-        step: StepRunId,
-        refused: &RefusedSecret,
-    ) -> Result<Option<Vec<u8>>, StoreError> {
-        let organization = self.organization();
-        let ended = sqlx::query!(
-            "with step as (
-                 update step_runs set status = $6, reason = $5, ended_at = clock_timestamp()
-                 where organization_id = $1 and id = $3 and job_id = $2
-             )
-             update jobs set status = $7, reason = $4, detail = $5, ended_at = clock_timestamp()
-             where organization_id = $1 and id = $2
-             returning deployment_id, task_token",
-            organization,
-            job.uuid(),
-            step.uuid(),
-            refused.reason.as_str(),
-            refused.detail,
-            StepStatus::Failed.as_str(),
-            JobStatus::Failed.as_str(),
-        )
-        .fetch_one(self.connection())
-        .await?;
-        self.end_unfinished_steps(job.uuid(), JobStatus::Failed).await?;
-        self.wake(ended.deployment_id.into()).await?;
-        Ok(ended.task_token)
     }
 }

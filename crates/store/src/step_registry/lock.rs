@@ -63,8 +63,8 @@ impl OrgTransaction {
         rows.into_iter().map(locked).collect()
     }
 
-    /// Writes the lock of a version of a definition. A reference that is locked already keeps its lock.
-    pub async fn write_step_lock(
+    /// Writes the lock of a new version of a definition.
+    pub(crate) async fn write_step_lock(
         &mut self,
         pipeline: PipelineId,
         version: i32,
@@ -81,8 +81,7 @@ impl OrgTransaction {
                  (organization_id, pipeline_id, pipeline_version, reference, registry_id, name, version, digest)
              select $1, $2, $3, l.reference, l.registry_id, l.name, l.version, l.digest
              from unnest($4::text[], $5::uuid[], $6::text[], $7::text[], $8::text[])
-                 as l (reference, registry_id, name, version, digest)
-             on conflict do nothing",
+                 as l (reference, registry_id, name, version, digest)",
             organization,
             pipeline.uuid(),
             version,

@@ -1,7 +1,7 @@
 //! Reads the versions of steps.
 
 use greenroom_domain::id::{OrganizationId, RegistryId, UserId};
-use greenroom_domain::step::{StepDigest, StepVersion};
+use greenroom_domain::step::{LockedStep, StepDigest, StepVersion};
 use jiff::Timestamp;
 
 use crate::error::parse_column;
@@ -143,6 +143,24 @@ impl Store {
             manifest: content.manifest,
             files: content.files,
         }))
+    }
+
+    /// Returns the manifest of a version that a reference was resolved to.
+    pub async fn step_manifest(
+        &self,
+        organization: OrganizationId,
+        step: &LockedStep,
+    ) -> Result<String, StoreError> {
+        Ok(sqlx::query_scalar!(
+            "select manifest from step_versions
+             where organization_id = $1 and registry_id = $2 and name = $3 and version = $4",
+            organization.uuid(),
+            step.registry_id.uuid(),
+            step.name,
+            step.version.to_string(),
+        )
+        .fetch_one(&self.pool())
+        .await?)
     }
 
     /// Returns the highest version that is lower than another one.

@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use greenroom_domain::id::{EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
 use greenroom_domain::role::Role;
+use greenroom_domain::step::StepLock;
 use greenroom_domain::text::Name;
 use greenroom_store::environment_definition::DefinedEnvironment;
 use greenroom_store::pipeline::CheckedDefinition;
@@ -37,8 +38,12 @@ impl ModelFixture {
         let shared = SharedFixture::get();
         let first_id = Uuid::now_v7().as_u128() & !0xffff;
         let (pipeline, slug) = (PipelineId::from(Uuid::now_v7()), format!("p{first_id:032x}"));
-        let definition =
-            CheckedDefinition { source: String::new(), definition: json!({}), digest: String::new() };
+        let definition = CheckedDefinition {
+            source: String::new(),
+            definition: json!({}),
+            lock: StepLock::default(),
+            digest: String::new(),
+        };
         let environments: [EnvironmentId; ENVIRONMENTS] = std::array::from_fn(|_| Uuid::now_v7().into());
         let defined: Vec<_> =
             environments.into_iter().zip(NAMES).map(|(id, name)| defined(id, name)).collect();

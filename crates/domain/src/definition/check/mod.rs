@@ -16,7 +16,7 @@ use std::collections::HashSet;
 use super::diagnostic::{Diagnostic, Path, Report};
 use super::limits;
 use super::located::{Entries, Position};
-use super::model::Definition;
+use super::model::{Definition, LockedSteps};
 use super::raw;
 
 /// The state of all checks: the raw file and the report.
@@ -66,6 +66,7 @@ impl Check<'_> {
             ephemeral_environments,
             environment_templates,
             stages: self.stages(),
+            locked_steps: LockedSteps::new(),
         }
     }
 

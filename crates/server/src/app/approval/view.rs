@@ -28,6 +28,7 @@ fn changes_view(previous: &PreviousSuccess, record: &ApprovalRecord) -> wire::Ap
         commit_id: &previous.commit_id,
         definition: &previous.definition_digest,
         stage: previous.definition.stage(&record.stage),
+        locked_steps: &previous.definition.locked_steps,
     };
     let Changes { commit, definition, steps } = changes(before, &record.subject);
     let change = |change: Change| wire::ApprovalChange { before: change.before, after: change.after };
@@ -83,6 +84,8 @@ fn subject(subject: Subject) -> wire::ApprovalSubject {
     let steps = subject.steps.into_iter().map(|step| wire::ApprovalStep {
         name: step.name,
         image: step.image,
+        version: step.locked.as_ref().map(|locked| locked.version.to_string()),
+        digest: step.locked.map(|locked| locked.digest.to_string()),
         uses: step.uses,
         unpinned: step.unpinned,
     });

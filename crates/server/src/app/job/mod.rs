@@ -166,7 +166,7 @@ pub async fn begin_step(
             };
             Ok(StepStarted { secrets, id_tokens })
         }
-        StepStartOutcome::SecretRefused { detail, task_token } => {
+        StepStartOutcome::Refused { detail, task_token } => {
             if let Some(task_token) = task_token {
                 end_task(app, task_token, None);
             }

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use greenroom_api_types::runner::{Artifact as Input, Cache, Job, JobStep, MustBeOn, Source, Submodules};
-use greenroom_domain::definition::{self, NO_ENVIRONMENT, Step, StepWork};
+use greenroom_api_types::runner::{
+    Artifact as Input, Cache, Job, JobRegistryStep, JobStep, MustBeOn, Source, Submodules,
+};
+use greenroom_domain::definition::{self, Definition, LockedManifest, NO_ENVIRONMENT, Step, StepWork};
 use greenroom_domain::deployment::variables_of;
 use greenroom_domain::id::JobId;
 use greenroom_domain::token::TokenSecret;
@@ -33,7 +35,7 @@ pub fn job_response(
         .steps
         .iter()
         .zip(definitions)
-        .map(|(assigned, step)| step_of(assigned, step, &shared, &platform))
+        .map(|(assigned, step)| step_of(assigned, (&of.definition, step), &shared, &platform))
         .collect();
     Job {
         job_id: job.to_string(),
@@ -86,18 +88,29 @@ fn cache(cache: &definition::Cache) -> Cache {
 
 fn step_of(
     assigned: &AssignedStep,
-    step: &Step,
+    (definition, step): (&Definition, &Step),
     shared: &BTreeMap<String, String>,
     platform: &BTreeMap<String, String>,
 ) -> JobStep {
-    let (image, run) = match &step.work {
-        StepWork::Script { image, run } => (image.clone(), run.clone()),
-        // Steps of registries are not supported yet: the plan ends their stages as `errored`, so they have no
-        // jobs.
-        StepWork::Registry { .. } => (String::new(), "exit 1".to_owned()),
-    };
     let mut variables = shared.clone();
     variables.extend(step.variables.clone());
+    let (image, run, registry_step) = match &step.work {
+        StepWork::Script { image, run } => (image.clone(), run.clone(), None),
+        StepWork::Registry { uses, with } => match definition.locked_step(uses) {
+            Some(LockedManifest { step, manifest }) => {
+                variables.extend(manifest.input_variables(with));
+                let registry_step = JobRegistryStep {
+                    uses: uses.to_string(),
+                    version: step.version.to_string(),
+                    digest: step.digest.to_string(),
+                    inputs: manifest.inputs_document(with),
+                };
+                (manifest.image.clone(), manifest.run.clone(), Some(registry_step))
+            }
+            // The plan ends the stages of such definitions as `errored`, so they have no jobs.
+            None => (String::new(), "exit 1".to_owned(), None),
+        },
+    };
     variables.extend(platform.clone());
     variables.insert("GREENROOM_STEP".to_owned(), assigned.name.clone());
     JobStep {
@@ -107,7 +120,7 @@ fn step_of(
         run,
         variables,
         timeout_seconds: step.timeout_seconds,
-        registry_step: None,
+        registry_step,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Step registries: creating, changing and deleting them. A worker synchronizes them (`store/step_registry/sync.rs`).
 
 pub mod diff;
+pub mod lock;
 pub mod resolve;
 pub mod version;
 mod view;

@@ -24,25 +24,14 @@ pub async fn resolve(
     };
     let reference: StepReference =
         serde_json::from_value(Value::String(uses.to_owned())).map_err(|_| wrong())?;
+    if reference.requirement().is_none() {
+        return Err(wrong());
+    }
     let registries = store.all_step_registries(organization).await?;
     match find(store, organization, &registries, &reference).await? {
-        Ok(step) => Ok(view(uses, step)),
-        Err(Unusable::Reference) => Err(wrong()),
-        Err(Unusable::Disabled) => {
-            Err(Failure::field("/uses", format!("can't be resolved: {}", disabled(&reference))))
-        }
-        Err(Unusable::Unresolved(unresolved)) => Err(refusal(&reference, &unresolved)),
+        Ok(step) => Ok(view(uses, &step)),
+        Err(unresolved) => Err(refusal(&reference, &unresolved)),
     }
-}
-
-/// Why a reference means nothing now.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unusable {
-    /// It is not one; only definitions that were stored before this was checked have such.
-    Reference,
-    /// An admin has disabled the registry.
-    Disabled,
-    Unresolved(Unresolved),
 }
 
 /// Returns what a reference means now. `registries` are all of the organization.
@@ -51,20 +40,23 @@ pub async fn find(
     organization: OrganizationId,
     registries: &[RegistryRecord],
     reference: &StepReference,
-) -> Result<Result<LockedStep, Unusable>, StoreError> {
-    let Some(requirement) = reference.requirement() else { return Ok(Err(Unusable::Reference)) };
+) -> Result<Result<LockedStep, Unresolved>, StoreError> {
+    let Some(requirement) = reference.requirement() else {
+        let required = reference.version.clone();
+        return Ok(Err(Unresolved::NoVersion { required, newest: None }));
+    };
     let Some(registry) = registries.iter().find(|registry| registry.name == reference.registry) else {
         let names = registries.iter().map(|registry| registry.name.as_str());
-        return Ok(Err(Unusable::Unresolved(Unresolved::no_such_registry(reference, names))));
+        return Ok(Err(Unresolved::no_such_registry(reference, names)));
     };
     if registry.status == RegistryStatus::Disabled {
-        return Ok(Err(Unusable::Disabled));
+        return Ok(Err(Unresolved::Disabled { registry: registry.name.clone() }));
     }
     let candidates = store.step_candidates(organization, registry.id, &reference.name).await?;
     if candidates.is_empty() {
         let names = store.step_names(organization, registry.id).await?;
         let unresolved = Unresolved::no_such_step(reference, names.iter().map(String::as_str));
-        return Ok(Err(Unusable::Unresolved(unresolved)));
+        return Ok(Err(unresolved));
     }
     let trust = RegistryTrust {
         require_signature: registry.require_signature,
@@ -79,13 +71,8 @@ pub async fn find(
             version: chosen.version.clone(),
             digest: chosen.digest.clone(),
         }),
-        Err(unresolved) => Err(Unusable::Unresolved(unresolved)),
+        Err(unresolved) => Err(unresolved),
     })
-}
-
-/// States that the registry of a reference is disabled.
-pub fn disabled(reference: &StepReference) -> String {
-    format!("the step registry `{}` is disabled; an admin can enable it", reference.registry)
 }
 
 fn refusal(reference: &StepReference, unresolved: &Unresolved) -> Failure {
@@ -97,12 +84,12 @@ fn refusal(reference: &StepReference, unresolved: &Unresolved) -> Failure {
     }])
 }
 
-fn view(uses: &str, step: LockedStep) -> ResolvedStep {
+pub fn view(uses: &str, step: &LockedStep) -> ResolvedStep {
     ResolvedStep {
         uses: uses.to_owned(),
         registry_id: step.registry_id.to_string(),
-        registry: step.registry,
-        name: step.name,
+        registry: step.registry.clone(),
+        name: step.name.clone(),
         version: step.version.to_string(),
         digest: step.digest.to_string(),
     }

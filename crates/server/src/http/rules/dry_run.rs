@@ -1,4 +1,4 @@
-//! `?dryRun=true`: the sessions that a change would end, without the change.
+//! `?dryRun=true`: what a change would do, without the change.
 
 use greenroom_api_types::session_ending::EndedSession;
 use greenroom_store::session_ending::LiveSession;
@@ -13,7 +13,7 @@ use crate::http::rules::record_response::RecordResponse;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct DryRun {
-    /// If true, return the sessions that would end, and change nothing.
+    /// If true, return what would change, such as the sessions that would end, and change nothing.
     #[param(default = false)]
     dry_run: Option<bool>,
 }

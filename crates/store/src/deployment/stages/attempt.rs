@@ -1,7 +1,8 @@
 //! Attempts of stages: jobs for runners, and their steps.
 
-use greenroom_domain::definition::{Definition, StepWork};
+use greenroom_domain::definition::{Definition, Step, StepWork};
 use greenroom_domain::deployment::{JobStatus, Stage, StepStatus};
+use greenroom_domain::step::StepDigest;
 
 use super::time;
 use crate::StoreError;
@@ -30,6 +31,10 @@ impl OrgTransaction {
                 (None, StepWork::Script { .. }) => format!("step {}", position + 1),
             })
             .collect();
+        let digests: Vec<Option<String>> = steps
+            .iter()
+            .map(|step| locked_digest(definition, step).map(|digest| digest.to_string()))
+            .collect();
         // A pool is created when it is first named; an admin adds its runners. An existing pool is only read:
         // even an update of its name to the same value would make all of its jobs wait for each other's row
         // lock.
@@ -52,9 +57,9 @@ impl OrgTransaction {
                  select $1, $2, $3, $4, $5, pool.id, 'queued', $7
                  from (select id from known union all select id from named) pool
              )
-             insert into step_runs (organization_id, id, job_id, position, name)
-             select $1, id, $2, position - 1, name
-             from unnest($8::uuid[], $9::text[]) with ordinality as steps (id, name, position)",
+             insert into step_runs (organization_id, id, job_id, position, name, step_digest)
+             select $1, id, $2, position - 1, name, step_digest
+             from unnest($8::uuid[], $9::text[], $10::text[]) with ordinality as steps (id, name, step_digest, position)",
             organization,
             id,
             deployment.id.uuid(),
@@ -64,6 +69,7 @@ impl OrgTransaction {
             time(Some(deployment.now)) as Option<jiff_sqlx::Timestamp>,
             &ids,
             &names,
+            &digests as &[Option<String>],
         )
         .execute(self.connection())
         .await?;
@@ -154,5 +160,13 @@ impl OrgTransaction {
         .execute(self.connection())
         .await?;
         Ok(())
+    }
+}
+
+/// Returns the content of the step of a registry that a step uses.
+fn locked_digest<'a>(definition: &'a Definition, step: &Step) -> Option<&'a StepDigest> {
+    match &step.work {
+        StepWork::Registry { uses, .. } => definition.locked_step(uses).map(|locked| &locked.step.digest),
+        StepWork::Script { .. } => None,
     }
 }
