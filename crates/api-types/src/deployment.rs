@@ -137,6 +137,9 @@ pub struct StepRun {
     /// runner uses no containers.
     #[schema(example = "sha256:1ff6c18fbef2045af6b9c16bf034cc421a29027b800e4f9b68ae9b1cb3e9ae07")]
     pub image_digest: Option<String>,
+    /// The digest of the files of the step of a registry, as the definition has locked it; null for other steps.
+    #[schema(example = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
+    pub step_digest: Option<String>,
     /// The length of the step's log in bytes.
     pub log_bytes: i64,
     pub started_at: Option<Timestamp>,

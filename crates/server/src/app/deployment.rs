@@ -351,6 +351,7 @@ fn step(record: StepRecord) -> StepRun {
         reason: record.reason,
         outputs: record.outputs,
         image_digest: record.image_digest,
+        step_digest: record.step_digest,
         log_bytes: record.log_bytes,
         started_at: record.started_at,
         ended_at: record.ended_at,

@@ -34,6 +34,8 @@ pub struct StepRecord {
     /// The explanation of the runner, which is free text.
     pub reason: Option<String>,
     pub image_digest: Option<String>,
+    /// The content of the step of a registry.
+    pub step_digest: Option<String>,
     pub outputs: serde_json::Value,
     pub log_bytes: i64,
     pub started_at: Option<Timestamp>,
@@ -62,7 +64,8 @@ impl Store {
         .await?;
         let ids: Vec<uuid::Uuid> = rows.iter().map(|row| row.id).collect();
         let steps = sqlx::query!(
-            "select id, job_id, name, status, exit_code, reason, image_digest, outputs, log_bytes, started_at, ended_at
+            "select id, job_id, name, status, exit_code, reason, image_digest, step_digest, outputs, log_bytes,
+                    started_at, ended_at
              from step_runs
              where organization_id = $1 and job_id = any($2) order by job_id, position",
             organization.uuid(),
@@ -96,6 +99,7 @@ impl Store {
                     exit_code: step.exit_code,
                     reason: step.reason,
                     image_digest: step.image_digest,
+                    step_digest: step.step_digest,
                     outputs: step.outputs,
                     log_bytes: step.log_bytes,
                     started_at: time(step.started_at),
