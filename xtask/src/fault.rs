@@ -8,6 +8,7 @@ mod key_rotation;
 mod overload;
 mod planted;
 mod second_installation;
+mod steps;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -30,6 +31,8 @@ pub(crate) enum Target {
     Overload(overload::Options),
     /// The master key of secrets is replaced while steps of 100 organizations read 10,000 of them. Same exit codes
     KeyRotation(key_rotation::Options),
+    /// Deployments of locked pipelines while the registry of their steps moves a tag and dies. Same exit codes
+    Steps(steps::Options),
     /// Campaigns against daemons with planted bugs, each of which must be found
     Planted(planted::Options),
     /// Checks that every planted bug can still be planted: its patch applies, and the result compiles
@@ -72,6 +75,7 @@ pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<Exit
         Target::Gates(options) => gates::run(workspace, options),
         Target::Overload(options) => overload::run(workspace, options),
         Target::KeyRotation(options) => key_rotation::run(workspace, options),
+        Target::Steps(options) => steps::run(workspace, options),
         Target::Planted(options) => planted::run(workspace, options),
         Target::CheckPlanted => planted::check(workspace),
         Target::SecondInstallation(options) => second_installation::run(workspace, options),

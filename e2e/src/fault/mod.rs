@@ -25,6 +25,7 @@ mod rights_changer;
 mod round;
 mod settle;
 mod stack;
+mod steps;
 mod target;
 
 use std::process::ExitCode;
@@ -44,6 +45,8 @@ pub(crate) enum Fault {
     Overload(overload::Overload),
     /// The master key of secrets is replaced while steps read them. Same exit codes.
     KeyRotation(key_rotation::KeyRotation),
+    /// Deployments of locked pipelines while the registry of their steps moves a tag and dies. Same exit codes.
+    Steps(steps::Steps),
     /// The attacker process of `overload`.
     #[command(hide = true)]
     Attacker(overload::Attacker),
@@ -56,6 +59,7 @@ pub(crate) async fn run(what: Fault) -> anyhow::Result<ExitCode> {
         Fault::Gates(options) => Box::pin(gates::run(options)).await,
         Fault::Overload(options) => Box::pin(overload::run(options)).await,
         Fault::KeyRotation(options) => Box::pin(key_rotation::run(options)).await,
+        Fault::Steps(options) => Box::pin(steps::run(options)).await,
         Fault::Attacker(arguments) => overload::run_attacker(arguments).await.map(|()| ExitCode::SUCCESS),
     };
     // A campaign that could not be carried out must not be taken for one that found violations.

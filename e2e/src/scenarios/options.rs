@@ -47,6 +47,12 @@ pub(crate) struct Scenarios {
     /// More settings of the server, as environment variables.
     #[arg(skip)]
     pub(crate) server_variables: Vec<(&'static str, String)>,
+    /// More settings of the worker.
+    #[arg(skip)]
+    pub(crate) worker_variables: Vec<(&'static str, String)>,
+    /// The daemon, if it is not beside the other programs.
+    #[arg(skip)]
+    pub(crate) daemon: Option<PathBuf>,
     /// How much server and worker log.
     #[arg(long = "log", env = "GREENROOM_LOG", default_value = "info")]
     pub(crate) log_level: String,
@@ -77,6 +83,8 @@ impl Scenarios {
             repeat: 1,
             limits_off: false,
             server_variables: Vec::new(),
+            worker_variables: Vec::new(),
+            daemon: None,
             log_level,
             folder: PathBuf::new(),
         }

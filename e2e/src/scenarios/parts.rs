@@ -57,7 +57,8 @@ impl Parts {
         containers: bool,
         registry: bool,
     ) -> anyhow::Result<Self> {
-        let programs = Programs::find(options.bin_dir.as_deref(), None, options.entry.as_deref())?;
+        let programs =
+            Programs::find(options.bin_dir.as_deref(), options.daemon.as_deref(), options.entry.as_deref())?;
         let stack = format!("scenarios-{}", std::process::id());
         print_progress(&format!(
             "starting PostgreSQL, Temporal, server, worker{}{}{}",
@@ -107,6 +108,9 @@ impl Parts {
                     (KEY_FILE_VARIABLE, key_file.display().to_string()),
                 ]);
                 variables.extend(options.server_variables.clone());
+            }
+            if role == "worker" {
+                variables.extend(options.worker_variables.clone());
             }
             if options.limits_off {
                 variables.push((LIMITS_OFF.0, LIMITS_OFF.1.to_owned()));

@@ -60,8 +60,12 @@ const APPROVAL_BUGS: [&str; 5] = [
     "latest_without_new_plan",
     "withdrawn_vote_counts",
 ];
+/// The same for steps of registries.
+const STEP_BUGS: [&str; 2] = ["floating_version", "moved_tag_accepted"];
 /// How many approvals are open at the same time, how many people vote, and how many faults come meanwhile.
 const APPROVAL_ARGUMENTS: [&str; 6] = ["--approvals", "5", "--voters", "40", "--approval-faults", "2"];
+/// Each of the bugs shows in the first deployment.
+const STEP_DEPLOYMENTS: &str = "10";
 /// Bugs searched for without faults: a fault that lasts longer than a lease ends the overdue job and hides
 /// the bug.
 const WITHOUT_FAULTS: [&str; 1] = ["overdue_keeps_lease"];
@@ -81,6 +85,8 @@ enum Campaign {
     Gates,
     /// The campaign of gates without its part with lasting environments
     Approvals,
+    /// Steps of registries. A runner that does not verify digests is found by a test: see `secrets`
+    Steps,
     /// No campaign: each bug has a test that must fail. Needs `DATABASE_URL`, as the tests do
     Secrets,
 }
@@ -132,6 +138,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
         Campaign::Deployments => &DEPLOYMENT_BUGS,
         Campaign::Gates => &GATE_BUGS,
         Campaign::Approvals => &APPROVAL_BUGS,
+        Campaign::Steps => &STEP_BUGS,
         Campaign::Secrets => &[],
     };
     if let Some(only) = options.only.as_deref().filter(|only| !names.contains(only)) {
@@ -206,7 +213,7 @@ pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<ExitCode> {
 fn bugs() -> BTreeSet<&'static str> {
     let tested = TESTED_BUGS.iter().map(|bug| bug.name);
     let by_campaigns = LOCK_BUGS.into_iter().chain(DEPLOYMENT_BUGS).chain(GATE_BUGS).chain(APPROVAL_BUGS);
-    by_campaigns.chain(tested).collect()
+    by_campaigns.chain(STEP_BUGS).chain(tested).collect()
 }
 
 /// Builds the daemon with all bugs, one of which can be chosen when it is started.
@@ -237,6 +244,9 @@ fn search(root: &Path, programs: &Programs, options: &Options, name: &str) -> an
         Campaign::Approvals => {
             search.args(["gates", "--deployments", "0"]).args(APPROVAL_ARGUMENTS);
             search.arg("--entry").arg(&programs.entry);
+        }
+        Campaign::Steps => {
+            search.args(["steps", "--deployments", STEP_DEPLOYMENTS]).arg("--entry").arg(&programs.entry);
         }
         Campaign::Deployments => {
             search.args(["deployments", "--deployments", &options.deployments.to_string()]);
