@@ -22,6 +22,9 @@ pub const CONCURRENCY_HEADER: &str = "x-greenroom-concurrency";
 /// have ended: `true`. Its next request for a job revokes this.
 pub const DRAINING_HEADER: &str = "x-greenroom-draining";
 
+/// The maximum size of the archive of a step: 8 MiB of files, and the headers of 256 files.
+pub const MAX_STEP_ARCHIVE_BYTES: u64 = 9 * 1024 * 1024;
+
 /// A request for a job. The response is sent when there is one, or after a timeout.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -147,6 +150,8 @@ pub enum PermanentFailure {
     ImageNotFound,
     /// A rule denies the credential for the repository or the registry to this job, or its value is not one.
     SecretDenied,
+    /// The files of a step of a registry do not have the digest that the definition has locked.
+    StepDigestMismatch,
 }
 
 /// The network of the steps that a pool's runners execute.

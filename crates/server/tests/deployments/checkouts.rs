@@ -62,6 +62,7 @@ async fn a_failure_that_a_retry_cannot_fix_ends_the_first_attempt() {
         "repository_unavailable",
         "checkout_host_not_allowed",
         "image_not_found",
+        "step_digest_mismatch",
     ] {
         let id = fixture.start().await;
         let job = fixture.take(&fixture.advance(&id).await).await;

@@ -280,6 +280,7 @@ const fn reason_of(failure: PermanentFailure) -> Reason {
         PermanentFailure::CheckoutHostNotAllowed => Reason::CheckoutHostNotAllowed,
         PermanentFailure::ImageNotFound => Reason::ImageNotFound,
         PermanentFailure::SecretDenied => Reason::SecretDenied,
+        PermanentFailure::StepDigestMismatch => Reason::StepDigestMismatch,
     }
 }
 
