@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use greenroom_api_types::runner::{
     Acquire, CONCURRENCY_HEADER, CheckedOut, Complete, CredentialRequest, CredentialResponse,
-    DRAINING_HEADER, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize, RefreshedIdTokens, StepEnd, StepStart,
-    StepStarted,
+    DRAINING_HEADER, Heartbeat, JOB_TOKEN_HEADER, Job, LogSize, MAX_STEP_ARCHIVE_BYTES, RefreshedIdTokens,
+    StepEnd, StepStart, StepStarted,
 };
 use jiff::Timestamp;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
@@ -21,6 +21,8 @@ use crate::{Error, Result};
 const ACQUIRE_MARGIN: Duration = Duration::from_secs(15);
 /// The timeout for up to a mebibyte of log over a slow connection.
 const LOG_TIMEOUT: Duration = Duration::from_secs(60);
+/// The timeout for the archive of a step, [`MAX_STEP_ARCHIVE_BYTES`], over a slow connection.
+const STEP_ARCHIVE_TIMEOUT: Duration = Duration::from_secs(2 * 60);
 /// How long the server waits by default.
 const DEFAULT_WAIT_SECONDS: u32 = 30;
 
@@ -159,6 +161,12 @@ impl JobClient {
     /// Downloads an artifact to a file. Returns the SHA-256 of the file in hexadecimal digits.
     pub async fn get_artifact(&self, artifact_id: &str, into: &Path) -> Result<String> {
         self.download(&["artifacts", artifact_id], into).await
+    }
+
+    /// Downloads the archive of a step of a registry. The caller has to verify its digest.
+    pub async fn get_step(&self, digest: &str) -> Result<Vec<u8>> {
+        let request = self.request(Method::GET, &["steps", digest], STEP_ARCHIVE_TIMEOUT);
+        transfer::download_small(self.send(request).await?, MAX_STEP_ARCHIVE_BYTES).await
     }
 
     /// Uploads the stage's artifact, a tar archive.

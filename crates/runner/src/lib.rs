@@ -6,6 +6,7 @@
 //! - [`backend`]: runs the steps in containers or processes;
 //! - [`log`]: ships the steps' output to the server;
 //! - [`checkout`], [`archive`]: fill the workspace;
+//! - [`step_archive`]: verifies and keeps the files of steps of registries;
 //! - [`credential`]: what the runner itself needs to fetch a repository and to pull images.
 
 pub mod archive;
@@ -18,5 +19,6 @@ pub mod job;
 pub mod log;
 pub mod runner;
 pub mod slots;
+pub mod step_archive;
 pub mod stop;
 pub mod telemetry;

@@ -148,8 +148,12 @@ impl<B: Backend> Runner<B> {
             });
             match prepared {
                 Ok((folder, client)) => {
-                    let resources =
-                        job::JobResources { folder: &folder, slot: slot.number(), access: &access };
+                    let resources = job::JobResources {
+                        folder: &folder,
+                        slot: slot.number(),
+                        access: &access,
+                        step_archives: work_dir.step_archives(),
+                    };
                     job::run(acquired, &client, resources, backend.as_ref(), &stop).await
                 }
                 Err(error) => tracing::error!(error, "could not start the job"),

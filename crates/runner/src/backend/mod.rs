@@ -129,12 +129,27 @@ pub struct Folders {
     pub output: PathBuf,
     /// The folder for home and temporary files, for steps that run directly on this machine.
     pub home: PathBuf,
+    /// Set if the step is one of a registry.
+    pub registry_step: Option<RegistryStepFiles>,
+}
+
+/// What a step of a registry gets besides its script. It can only read it, if the backend isolates steps.
+#[derive(Clone, Debug)]
+pub struct RegistryStepFiles {
+    /// The verified files of the step.
+    pub folder: PathBuf,
+    /// The file with its inputs, in JSON.
+    pub inputs: PathBuf,
 }
 
 pub const LIVENESS_FILE: &str = "alive";
 pub const OUTPUT_FILE: &str = "output";
 /// The variable with the path of the step's output file.
 pub const OUTPUT_VARIABLE: &str = "GREENROOM_OUTPUT";
+/// The variable with the path of a registry step's files.
+pub const STEP_FOLDER_VARIABLE: &str = "GREENROOM_STEP_FOLDER";
+/// The variable with the path of a registry step's inputs.
+pub const INPUTS_FILE_VARIABLE: &str = "GREENROOM_INPUTS_FILE";
 
 /// A numeric user and group, because names differ between images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

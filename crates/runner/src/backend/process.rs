@@ -14,8 +14,8 @@ use tokio::process::{Child, ChildStdout, Command};
 
 use super::values_folder::{self, ValuesFolder};
 use super::{
-    Backend, BackendError, Ended, Images, LIVENESS_FILE, NotReady, OUTPUT_FILE, OUTPUT_VARIABLE, Result,
-    Running, StepFiles, StepPlan, StepValues,
+    Backend, BackendError, Ended, INPUTS_FILE_VARIABLE, Images, LIVENESS_FILE, NotReady, OUTPUT_FILE,
+    OUTPUT_VARIABLE, Result, Running, STEP_FOLDER_VARIABLE, StepFiles, StepPlan, StepValues,
 };
 use crate::credential::Credentials;
 
@@ -82,6 +82,9 @@ impl Backend for Process {
             .stderr(Stdio::null())
             // A Ctrl-C of the terminal must only reach the runner, which then terminates its steps.
             .process_group(0);
+        if let Some(files) = &folders.registry_step {
+            command.env(STEP_FOLDER_VARIABLE, &files.folder).env(INPUTS_FILE_VARIABLE, &files.inputs);
+        }
         Ok(ProcessStep { command, child: None, values_path, values_folder: None })
     }
 }

@@ -3,9 +3,12 @@
 //!
 //! ```text
 //! <work-dir>/lock                     locked by the runner that uses this folder
+//! <work-dir>/steps/<digest>.tar       archives of steps of registries, kept for other jobs
 //! <work-dir>/jobs/<job>/workspace     shared by the steps
 //!                      /control       liveness file and scripts
 //!                      /output-<n>    with the file $GREENROOM_OUTPUT of step n
+//!                      /registry-step-<n>   the files of step n, if it is one of a registry
+//!                      /inputs-<n>.json     and its inputs
 //!                      /<name>.tar    archives during their transfer
 //!                      /home          for steps that run directly on this machine, created by their backend
 //! ```
@@ -14,11 +17,13 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::backend::{Folders, LIVENESS_FILE, OUTPUT_FILE, User};
+use crate::backend::{Folders, LIVENESS_FILE, OUTPUT_FILE, RegistryStepFiles, User};
+use crate::step_archive::{StepArchives, StepContent};
 
 /// How long processes may still write into a folder that is being removed, such as steps of a previous runner
 /// process.
@@ -29,6 +34,7 @@ const REMOVE_RETRY_DELAY: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct WorkDir {
     path: PathBuf,
+    step_archives: Arc<StepArchives>,
     _lock: File,
 }
 
@@ -42,7 +48,10 @@ impl WorkDir {
         }
         let lock = File::create(path.join("lock"))?;
         match lock.try_lock() {
-            Ok(()) => Ok(WorkDir { path, _lock: lock }),
+            Ok(()) => {
+                let step_archives = Arc::new(StepArchives::new(path.join("steps")));
+                Ok(WorkDir { path, step_archives, _lock: lock })
+            }
             Err(TryLockError::WouldBlock) => Err(io::Error::other("another runner uses this folder")),
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -52,12 +61,17 @@ impl WorkDir {
         &self.path
     }
 
+    pub fn step_archives(&self) -> &Arc<StepArchives> {
+        &self.step_archives
+    }
+
     fn jobs(&self) -> PathBuf {
         self.path.join("jobs")
     }
 
     /// Removes the folders that a previous process has left.
     pub async fn sweep(&self) -> io::Result<()> {
+        self.step_archives.sweep()?;
         let jobs = self.jobs();
         remove(&jobs).await?;
         fs::create_dir_all(&jobs)?;
@@ -101,8 +115,29 @@ impl JobFolder {
         self.path.join(format!("{name}.tar"))
     }
 
+    /// Unpacks the files of a step of a registry, and writes its inputs.
+    pub fn registry_step(
+        &self,
+        number: usize,
+        content: &StepContent,
+        inputs: &serde_json::Value,
+    ) -> io::Result<RegistryStepFiles> {
+        let folder = self.path.join(format!("registry-step-{number}"));
+        content.unpack(&folder)?;
+        let file = self.path.join(format!("inputs-{number}.json"));
+        fs::write(&file, inputs.to_string())?;
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o444))?;
+        Ok(RegistryStepFiles { folder, inputs: file })
+    }
+
     /// Creates the step's script and its output folder.
-    pub fn step(&self, number: usize, script: &str, owner: Option<User>) -> io::Result<Folders> {
+    pub fn step(
+        &self,
+        number: usize,
+        script: &str,
+        registry_step: Option<RegistryStepFiles>,
+        owner: Option<User>,
+    ) -> io::Result<Folders> {
         let name = format!("step-{number}.sh");
         let path = self.control().join(&name);
         fs::write(&path, script)?;
@@ -119,6 +154,7 @@ impl JobFolder {
             script: name,
             output,
             home: self.path.join("home"),
+            registry_step,
         })
     }
 

@@ -2,6 +2,7 @@
 //! Whether a step may run is decided by the server at each step's start.
 
 mod credentials;
+mod error;
 pub mod folders;
 mod heartbeat;
 mod id_token_renewal;
@@ -10,10 +11,12 @@ pub mod lease;
 mod liveness;
 mod materials;
 mod outputs;
+mod registry_step;
 pub mod retry;
 mod secrets;
 mod step;
 mod step_end;
+mod variables;
 mod work;
 
 use std::sync::Arc;
@@ -25,6 +28,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use self::credentials::PlatformCredentials;
+use self::error::JobError;
 use self::folders::JobFolder;
 use self::lease::{CanceledBy, Cancellation, Lease};
 use self::liveness::StartSignal;
@@ -35,6 +39,7 @@ use self::work::Work;
 use crate::backend::{Backend, Images, NotReady};
 use crate::checkout::{Access, checkout};
 use crate::error_chain::error_chain;
+use crate::step_archive::StepArchives;
 use crate::stop::Stop;
 
 /// How long steps may take to end at shutdown, after the drain time is over.
@@ -57,6 +62,8 @@ pub struct JobResources<'a> {
     pub slot: u32,
     /// What the job's checkout may reach.
     pub access: &'a Access,
+    /// The kept archives of steps of registries.
+    pub step_archives: &'a Arc<StepArchives>,
 }
 
 /// How the work ended, for the report.
@@ -70,25 +77,12 @@ enum Outcome {
     TimedOut(Option<String>),
 }
 
-/// Why a job can't be run.
-struct JobError {
-    /// Set if a retry can't help.
-    failure: Option<PermanentFailure>,
-    message: String,
-}
-
-impl From<String> for JobError {
-    fn from(message: String) -> Self {
-        JobError { failure: None, message }
-    }
-}
-
 /// Runs a job and removes everything that it leaves on this machine. Its steps are terminated gracefully on
 /// `stop.now`, and killed if the runner was revoked.
 pub async fn run<B: Backend>(
     AcquiredJob { job, requested_at }: AcquiredJob,
     client: &JobClient,
-    JobResources { folder, slot, access }: JobResources<'_>,
+    JobResources { folder, slot, access, step_archives }: JobResources<'_>,
     backend: &B,
     stop: &Stop,
 ) {
@@ -109,6 +103,7 @@ pub async fn run<B: Backend>(
         slot,
         backend,
         access,
+        step_archives,
         credentials: &credentials,
         deadline,
     };
@@ -188,6 +183,7 @@ impl<B: Backend> Work<'_, B> {
         }
         let materials =
             Materials { job: self.job, client: self.client, lease: self.lease, folder: self.folder };
+        let _held = self.hold_step_archives();
         let ready = async {
             let images = self.prepare(&materials).await?;
             let found = materials.restore_caches().await;
@@ -207,7 +203,7 @@ impl<B: Backend> Work<'_, B> {
                 StepOutcome::Ended => return Outcome::Done,
                 StepOutcome::TimedOut => return Outcome::TimedOut(None),
                 StepOutcome::LeaseEnded => return Outcome::LeaseEnded,
-                StepOutcome::Failed(error) => return Outcome::Error(error.into()),
+                StepOutcome::Failed(error) => return Outcome::Error(error),
             }
         }
         let upload = async {
@@ -221,8 +217,10 @@ impl<B: Backend> Work<'_, B> {
         }
     }
 
-    /// Checks out the source, unpacks the inputs, and prepares the backend. Returns the resolved images.
+    /// Fetches steps of registries, checks out the source, unpacks the inputs, and prepares the backend. Returns the
+    /// resolved images.
     async fn prepare(&self, materials: &Materials<'_>) -> Result<Images, JobError> {
+        self.fetch_registry_steps().await?;
         if let Some(source) = &self.job.source {
             let done = checkout(source, &self.folder.workspace(), self.access, self.credentials).await;
             let done = done.map_err(|error| {

@@ -11,14 +11,16 @@ use jiff::Timestamp;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::error::JobError;
 use super::id_token_renewal::Renewal;
 use super::id_tokens::IdTokens;
 use super::lease::{Cancellation, Lease};
 use super::retry::{RequestFailure, retry_while_leased};
 use super::secrets::Secrets;
 use super::step_end::{FinishedStep, Interruption, step_end};
+use super::variables;
 use super::work::Work;
-use crate::backend::{Backend, Ended, Images, OUTPUT_FILE, Running, StepPlan};
+use crate::backend::{Backend, Ended, Images, OUTPUT_FILE, RegistryStepFiles, Running, StepPlan};
 use crate::error_chain::error_chain;
 use crate::job::outputs;
 use crate::log::{AppendResult, Limits, LogEnd, LogSignals, Pump, Sink, mask};
@@ -43,23 +45,33 @@ pub(super) enum StepOutcome {
     TimedOut,
     /// This runner has lost the job.
     LeaseEnded,
-    /// An error of the platform before the step was started.
-    Failed(String),
+    /// The step can't be prepared, or an error of the platform occurred before it was started.
+    Failed(JobError),
+}
+
+impl StepOutcome {
+    fn failed(message: String) -> Self {
+        StepOutcome::Failed(message.into())
+    }
 }
 
 impl<B: Backend> Work<'_, B> {
     pub(super) async fn step(&self, number: usize, step: &JobStep, images: &Images) -> StepOutcome {
-        let plan = match self.plan(number, step, images) {
+        let registry_step = match self.prepare_registry_step(number, step).await {
+            Ok(files) => files,
+            Err(outcome) => return outcome,
+        };
+        let plan = match self.plan(number, step, images, registry_step) {
             Ok(plan) => plan,
             Err(error) => {
-                return StepOutcome::Failed(format!("could not create the step's folder: {error}"));
+                return StepOutcome::failed(format!("could not create the step's folder: {error}"));
             }
         };
         let mut running = match self.backend.prepare(&plan).await {
             Ok(running) => running,
             Err(error) => {
                 tracing::warn!(error = error_chain(&error), "could not prepare the step");
-                return StepOutcome::Failed(error.to_string());
+                return StepOutcome::failed(error.to_string());
             }
         };
         let start = StepStart { image_digest: images.get(&step.image).map(|image| image.digest.clone()) };
@@ -70,7 +82,13 @@ impl<B: Backend> Work<'_, B> {
         outcome
     }
 
-    fn plan(&self, number: usize, step: &JobStep, images: &Images) -> std::io::Result<StepPlan> {
+    fn plan(
+        &self,
+        number: usize,
+        step: &JobStep,
+        images: &Images,
+        registry_step: Option<RegistryStepFiles>,
+    ) -> std::io::Result<StepPlan> {
         Ok(StepPlan {
             job_id: self.job.job_id.clone(),
             step_run_id: step.step_run_id.clone(),
@@ -80,7 +98,7 @@ impl<B: Backend> Work<'_, B> {
             network: self.job.network,
             variables: step.variables.clone(),
             silence: Duration::from_secs(self.job.silence_seconds.into()),
-            folders: self.folder.step(number, &step.run, self.backend.owner())?,
+            folders: self.folder.step(number, &step.run, registry_step, self.backend.owner())?,
         })
     }
 
@@ -110,10 +128,12 @@ impl<B: Backend> Work<'_, B> {
                 tracing::info!(code, detail, step = step.name, "the server did not allow the step to start");
                 return StepOutcome::Ended;
             }
-            Err(RequestFailure::Local(error)) => return StepOutcome::Failed(error.to_string()),
-            Err(RequestFailure::GivenUp(reason)) => return StepOutcome::Failed(reason),
+            Err(RequestFailure::Local(error)) => return StepOutcome::failed(error.to_string()),
+            Err(RequestFailure::GivenUp(reason)) => return StepOutcome::failed(reason),
         };
-        let tokens = IdTokens::received(started.id_tokens, requested_at).map_err(Interruption::PlatformError);
+        let allowed = variables::check(step, &started);
+        let received = || IdTokens::received(started.id_tokens, requested_at);
+        let tokens = allowed.and_then(|()| received().map_err(Interruption::PlatformError));
         let prepared = match tokens {
             Ok(tokens) => {
                 let credentials = self.credentials.received();

@@ -24,6 +24,8 @@ pub(super) enum Interruption {
     PlatformError(String),
     /// The step was not started, because a secret can't be used as the definition demands.
     InvalidSecret(String),
+    /// The step was not started, because it has a variable that a step of a registry must not have.
+    ForbiddenVariable(String),
 }
 
 impl FinishedStep {
@@ -54,9 +56,14 @@ pub(super) fn step_end(
         (Some(Interruption::Canceled(reason)), ..) => (Canceled, Some(reason)),
         (Some(Interruption::PlatformError(reason)), ..) => (Errored, Some(reason)),
         (_, Some((status, reason)), _) => (status, Some(reason)),
-        (Some(Interruption::TimedOut(reason) | Interruption::InvalidSecret(reason)), ..) => {
-            (Failed, Some(reason))
-        }
+        (
+            Some(
+                Interruption::TimedOut(reason)
+                | Interruption::InvalidSecret(reason)
+                | Interruption::ForbiddenVariable(reason),
+            ),
+            ..,
+        ) => (Failed, Some(reason)),
         (None, None, None) => (Errored, Some("it is unknown how the step ended".to_owned())),
         (None, None, Some(Ended { exit_code: 0, .. })) => match outputs() {
             Ok(outputs) => {

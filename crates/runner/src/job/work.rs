@@ -11,6 +11,7 @@ use super::folders::JobFolder;
 use super::lease::Lease;
 use super::liveness::StartSignal;
 use crate::checkout::Access;
+use crate::step_archive::StepArchives;
 
 /// What every part of the work on a job needs.
 pub(super) struct Work<'a, B> {
@@ -22,6 +23,7 @@ pub(super) struct Work<'a, B> {
     pub(super) slot: u32,
     pub(super) backend: &'a B,
     pub(super) access: &'a Access,
+    pub(super) step_archives: &'a Arc<StepArchives>,
     pub(super) credentials: &'a PlatformCredentials<'a>,
     /// When the stage times out.
     pub(super) deadline: Instant,

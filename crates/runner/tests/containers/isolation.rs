@@ -24,6 +24,7 @@ pub fn plan(folder: &Path, run: &str, silence_seconds: u64) -> StepPlan {
         script: "step.sh".to_owned(),
         output: part("output"),
         home: part("home"),
+        registry_step: None,
     };
     std::fs::write(folders.control.join("alive"), "1").unwrap();
     std::fs::write(folders.control.join("step.sh"), run).unwrap();

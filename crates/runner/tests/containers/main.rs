@@ -12,5 +12,6 @@ mod lifecycle;
 mod network;
 mod output;
 mod registry;
+mod registry_steps;
 mod secrets;
 mod writable;

@@ -16,6 +16,7 @@ mod materials;
 mod outage;
 mod outputs;
 mod program;
+mod registry_steps;
 mod revoked;
 mod secrets;
 mod steps;

@@ -5,6 +5,7 @@ pub mod jobs;
 pub mod network;
 pub mod record;
 pub mod server;
+pub mod steps;
 pub mod test_runner;
 
 use std::time::Duration;

@@ -26,6 +26,8 @@ pub struct Record {
     pub id_tokens: Vec<String>,
     /// The number of requests for new id tokens.
     pub id_token_requests: usize,
+    /// The digests of steps of registries that were requested.
+    pub step_requests: Vec<String>,
     /// The image digests of started steps.
     pub images: HashMap<String, String>,
     pub complete: Option<Complete>,

@@ -37,6 +37,8 @@ struct ServerState {
     record: Record,
     rules: Rules,
     artifacts: HashMap<String, Vec<u8>>,
+    /// The archives of steps of registries, by digest.
+    steps: HashMap<String, Vec<u8>>,
 }
 
 pub struct Server {
@@ -54,6 +56,7 @@ impl Server {
         let state = Shared::default();
         let job_routes = Router::new()
             .route("/{job}/heartbeat", post(heartbeat))
+            .route("/{job}/steps/{digest}", get(get_step))
             .route("/{job}/steps/{step}/start", post(start))
             .route("/{job}/steps/{step}/id-tokens", post(refresh_id_tokens))
             .route("/{job}/steps/{step}/end", post(end))
@@ -86,6 +89,15 @@ impl Server {
 
     pub fn offer_artifact(&self, id: &str, archive: Vec<u8>) {
         self.state.lock().unwrap().artifacts.insert(id.to_owned(), archive);
+    }
+
+    /// Offers an archive of a step under a digest, which may be that of another one. `None` removes it.
+    pub fn offer_step(&self, digest: &str, archive: Option<&[u8]>) {
+        let steps = &mut self.state.lock().unwrap().steps;
+        match archive {
+            Some(archive) => steps.insert(digest.to_owned(), archive.to_vec()),
+            None => steps.remove(digest),
+        };
     }
 
     pub fn offer_cache(&self, key: &str, archive: Vec<u8>) {
@@ -311,6 +323,15 @@ async fn put_artifact(State(state): State<Shared>, headers: HeaderMap, body: Byt
 
 async fn get_artifact(State(state): State<Shared>, Path((_, artifact)): Path<(String, String)>) -> Response {
     match state.lock().unwrap().artifacts.get(&artifact) {
+        Some(archive) => archive.clone().into_response(),
+        None => problem_response(404, "not_found"),
+    }
+}
+
+async fn get_step(State(state): State<Shared>, Path((_, digest)): Path<(String, String)>) -> Response {
+    let mut state = state.lock().unwrap();
+    state.record.step_requests.push(digest.clone());
+    match state.steps.get(&digest) {
         Some(archive) => archive.clone().into_response(),
         None => problem_response(404, "not_found"),
     }

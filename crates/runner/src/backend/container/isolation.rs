@@ -6,13 +6,18 @@ use std::str::FromStr;
 
 use bollard::models::{ContainerCreateBody, HostConfig, HostConfigLogConfig, ResourcesUlimits};
 
-use crate::backend::{LIVENESS_FILE, OUTPUT_FILE, OUTPUT_VARIABLE, StepPlan, User};
+use crate::backend::{
+    INPUTS_FILE_VARIABLE, LIVENESS_FILE, OUTPUT_FILE, OUTPUT_VARIABLE, STEP_FOLDER_VARIABLE, StepPlan, User,
+};
 
 const WORKSPACE: &str = "/workspace";
 /// The path of the entrypoint in a container.
 pub(super) const ENTRY: &str = "/greenroom/entry";
 const CONTROL: &str = "/greenroom/control";
 const OUTPUT: &str = "/greenroom/output";
+/// The files of a step of a registry, and its inputs.
+const STEP: &str = "/greenroom/step";
+const INPUTS: &str = "/greenroom/inputs.json";
 /// The folder of values that are files.
 const VALUES: &str = "/greenroom/secrets";
 /// The entrypoint accepts no more values than that.
@@ -101,13 +106,17 @@ impl Isolation {
     fn host_config(&self, plan: &StepPlan, entry: &Path, network_mode: String) -> HostConfig {
         let folders = &plan.folders;
         let bind = |from: &Path, to: &str, mode: &str| format!("{}:{to}:{mode}", from.display());
+        let mut binds = vec![
+            bind(&folders.workspace, WORKSPACE, "rw"),
+            bind(&folders.output, OUTPUT, "rw"),
+            bind(&folders.control, CONTROL, "ro"),
+            bind(entry, ENTRY, "ro"),
+        ];
+        if let Some(files) = &folders.registry_step {
+            binds.extend([bind(&files.folder, STEP, "ro"), bind(&files.inputs, INPUTS, "ro")]);
+        }
         HostConfig {
-            binds: Some(vec![
-                bind(&folders.workspace, WORKSPACE, "rw"),
-                bind(&folders.output, OUTPUT, "rw"),
-                bind(&folders.control, CONTROL, "ro"),
-                bind(entry, ENTRY, "ro"),
-            ]),
+            binds: Some(binds),
             privileged: Some(false),
             cap_drop: Some(vec!["ALL".to_owned()]),
             security_opt: Some(vec!["no-new-privileges".to_owned()]),
@@ -153,6 +162,10 @@ fn environment(plan: &StepPlan) -> Vec<String> {
     let mut all: HashMap<String, String> = HashMap::from([home]);
     all.extend(plan.variables.clone());
     all.extend([output]);
+    if plan.folders.registry_step.is_some() {
+        let paths = [(STEP_FOLDER_VARIABLE, STEP), (INPUTS_FILE_VARIABLE, INPUTS)];
+        all.extend(paths.map(|(name, path)| (name.to_owned(), path.to_owned())));
+    }
     all.into_iter().map(|(name, value)| format!("{name}={value}")).collect()
 }
 
