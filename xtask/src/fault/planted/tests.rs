@@ -1,6 +1,5 @@
-//! Bugs that tests have to find, and not a campaign: bugs in the handling of secrets and in the protection of
-//! definitions. Each has a test that fails if
-//! the bug is planted, and passes otherwise.
+//! Bugs that tests have to find, and not a campaign: bugs in the handling of secrets, in the protection of
+//! definitions and in the verification of steps. Each has a test that fails if the bug is planted, and passes otherwise.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -19,7 +18,7 @@ pub(super) struct TestedBug {
     test: &'static str,
 }
 
-pub(super) const TESTED_BUGS: [TestedBug; 4] = [
+pub(super) const TESTED_BUGS: [TestedBug; 5] = [
     TestedBug {
         name: "secret_before_fence",
         package: "greenroom-server",
@@ -37,6 +36,12 @@ pub(super) const TESTED_BUGS: [TestedBug; 4] = [
         package: "greenroom-runner",
         program: &["--lib"],
         test: "log::masker::tests::a_secret_is_masked_wherever_the_input_is_split",
+    },
+    TestedBug {
+        name: "step_digest_not_verified",
+        package: "greenroom-runner",
+        program: &["--test", "jobs"],
+        test: "registry_steps::nothing_runs_if_the_content_has_another_digest",
     },
     TestedBug {
         name: "weakening_ignores_branches",
