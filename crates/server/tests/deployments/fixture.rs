@@ -25,7 +25,7 @@ pub struct DeploymentFixture {
 /// A job that is assigned to the runner.
 pub struct Job {
     pub id: JobId,
-    secret: TokenSecret,
+    pub secret: TokenSecret,
     pub steps: Vec<String>,
 }
 

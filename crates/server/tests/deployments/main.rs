@@ -45,6 +45,7 @@ mod rights;
 mod runners;
 mod runs;
 mod secrets;
+mod step_archives;
 mod step_locks;
 mod uploads;
 mod watchdog;

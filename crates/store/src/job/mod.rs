@@ -8,6 +8,7 @@ mod id_token;
 mod lease;
 mod refused_start;
 mod step;
+mod step_archive;
 mod upload;
 
 use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, PipelineId, PoolId, RunnerId};
@@ -23,6 +24,7 @@ pub use self::id_token::{IdTokenOutcome, RequestedIdTokens};
 pub use self::lease::HeartbeatResult;
 pub use self::refused_start::RefusedStart;
 pub use self::step::{AcceptedStart, StepEndOutcome, StepResult, StepStartOutcome};
+pub use self::step_archive::StepArchive;
 pub use self::upload::UploadPermission;
 
 /// A runner that was authenticated by its token.

@@ -5,6 +5,7 @@ pub mod heartbeat_throttle;
 pub mod platform_credential;
 pub mod refusal;
 pub mod response;
+pub mod step_archive;
 pub mod timing;
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `/runner/jobs/{jobId}/artifact`, `…/artifacts/…` and `…/caches/…`: archives that runners upload and
+//! `/runner/jobs/{jobId}/artifact`, `…/artifacts/…`, `…/caches/…` and `…/steps/{digest}`: archives that runners upload and
 //! download.
 
 use std::io;
@@ -12,10 +12,12 @@ use axum::routing::{get, put};
 use axum::{Json, Router};
 use futures_util::{StreamExt, TryStreamExt};
 use greenroom_api_types::envelope::Data;
+use greenroom_domain::step::StepDigest;
 
 use crate::app::App;
 use crate::app::archive::ArchiveDownload;
 use crate::app::failure::Failure;
+use crate::app::job::step_archive;
 use crate::app::objects::ByteStream;
 use crate::app::{archive, artifact, cache};
 use crate::http::rules::download::download;
@@ -36,6 +38,7 @@ pub fn routes() -> Router<App> {
         .route("/runner/jobs/{jobId}/artifact", put(store_artifact))
         .route("/runner/jobs/{jobId}/artifacts/{artifactId}", get(read_artifact))
         .route("/runner/jobs/{jobId}/caches/{key}", get(read_cache).put(store_cache))
+        .route("/runner/jobs/{jobId}/steps/{digest}", get(read_step))
 }
 
 async fn store_artifact(
@@ -89,6 +92,16 @@ async fn read_cache(
     Path((_, key)): ArchivePath,
 ) -> Result<Response, Failure> {
     let archive = cache::read(&app, auth.credentials(), &key).await?;
+    archive_response(&app, &auth, archive)
+}
+
+async fn read_step(
+    State(app): State<App>,
+    auth: JobAuth,
+    Path((_, digest)): ArchivePath,
+) -> Result<Response, Failure> {
+    let digest: StepDigest = digest.parse().map_err(|_| Failure::not_found())?;
+    let archive = step_archive::read(&app, auth.credentials(), &digest).await?;
     archive_response(&app, &auth, archive)
 }
 
