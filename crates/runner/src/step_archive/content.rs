@@ -12,6 +12,8 @@ use greenroom_domain::step::{
 use tar::{Archive, EntryType};
 
 const FOLDER_MODE: u32 = 0o755;
+/// How much of a path is part of an error. It can be as long as the archive.
+const MAX_SHOWN_CHARS: usize = 200;
 
 /// Why an archive is not the content of a digest. The text is the predicate of a sentence about the archive.
 #[derive(Debug, thiserror::Error)]
@@ -80,7 +82,7 @@ fn read(archive: &[u8]) -> Result<Vec<(StepFile, Vec<u8>)>, InvalidArchive> {
             return Err(InvalidArchive::TooManyFiles);
         }
         let path = entry.path_bytes().into_owned();
-        let shown = || String::from_utf8_lossy(&path).into_owned();
+        let shown = || String::from_utf8_lossy(&path).chars().take(MAX_SHOWN_CHARS).collect();
         if entry.header().entry_type() != EntryType::Regular {
             return Err(InvalidArchive::NotAFile { path: shown() });
         }

@@ -129,6 +129,17 @@ fn paths_that_could_lead_out_of_the_folder_are_refused() {
 }
 
 #[test]
+fn an_error_is_short_however_long_a_path_is() {
+    let mut builder = Builder::new(Vec::new());
+    let mut header = Header::new_gnu();
+    header.set_mode(0o644);
+    header.set_size(0);
+    builder.append_data(&mut header, "a".repeat(100_000), &b""[..]).unwrap();
+    let error = refusal(&builder.into_inner().unwrap());
+    assert!(error.contains("longer than") && error.len() < 400, "{error:.500}");
+}
+
+#[test]
 fn modes_with_more_rights_are_refused() {
     for mode in [0o4755, 0o2755, 0o777, 0o666, 0o600, 0] {
         let error = refusal(&archive(&[MANIFEST, ("run", mode, "x")]));
