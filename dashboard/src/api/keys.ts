@@ -15,6 +15,11 @@ export const keys = {
   /** Lists of secrets, and all reads of one secret. */
   secrets: (org: string) => ["org", org, "secrets"] as const,
   secret: (org: string, secret: string) => ["org", org, "secrets", "one", secret] as const,
+  /** Lists of step registries, and all reads of one: its steps, their versions, what was refused. */
+  stepRegistries: (org: string) => ["org", org, "step-registries"] as const,
+  stepRegistry: (org: string, registry: string) => ["org", org, "step-registries", "one", registry] as const,
+  /** Which pipelines use a step. */
+  stepUsage: (org: string) => ["org", org, "step-usage"] as const,
   pools: (org: string) => ["org", org, "pools"] as const,
   pipelines: (org: string) => ["org", org, "pipelines"] as const,
   pipeline: (org: string, pipeline: string) => ["org", org, "pipeline", pipeline] as const,

@@ -45,6 +45,10 @@ export type NewFreeze = Schemas["CreateFreeze"];
 export type Organization = Schemas["Organization"];
 export type Pagination = Schemas["Pagination"];
 export type Pipeline = Schemas["Pipeline"];
+export type RegistryStep = Schemas["RegistryStep"];
+export type RegistryStepVersion = Schemas["RegistryStepVersion"];
+/** A version with its manifest and the list of its files. */
+export type RegistryStepVersionDetail = Schemas["RegistryStepVersionDetail"];
 export type Role = Schemas["Role"];
 export type Runner = Schemas["Runner"];
 export type RunnerPool = Schemas["RunnerPool"];
@@ -57,7 +61,11 @@ export type Session = Schemas["Session"];
 export type SessionDeployment = Schemas["SessionDeployment"];
 export type SignInMethods = Schemas["SignInMethods"];
 export type Stage = Schemas["Stage"];
+export type StepDiff = Schemas["StepDiff"];
+export type StepRegistry = Schemas["StepRegistry"];
 export type StepRun = Schemas["StepRun"];
+/** A reference to a step in the current definition of a pipeline. */
+export type StepUsage = Schemas["StepUsage"];
 export type StopMode = Schemas["StopMode"];
 export type Summary = Schemas["Summary"];
 export type TrustPolicy = Schemas["TrustPolicy"];

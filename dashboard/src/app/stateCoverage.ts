@@ -4,6 +4,7 @@ import type { components } from "@/api/schema.gen";
 import type {
   ApprovalState,
   PipelineState,
+  RegistryState,
   RunnerState,
   SecretVersionState,
   SessionState,
@@ -20,5 +21,6 @@ export type Stage = Covers<WorkState, Schemas["StageStatus"]>;
 export type Step = Covers<WorkState, Schemas["StepStatus"]>;
 export type Attempt = Covers<WorkState, Schemas["AttemptStatus"]>;
 export type Runner = Covers<RunnerState, Schemas["RunnerStatus"]>;
+export type StepRegistry = Covers<RegistryState, Schemas["StepRegistryStatus"]>;
 export type SecretVersion = Covers<SecretVersionState, Schemas["SecretVersionStatus"]>;
 export type Pipeline = Covers<PipelineState, Schemas["PipelineStatus"]>;

@@ -5,6 +5,8 @@ type Query = Record<string, string | number | undefined>;
 export type Environment = { org: string; pipeline: string; env: string };
 /** A lasting environment. */
 export type LastingRef = { org: string; pipeline: string; name: string };
+/** A step of a registry. */
+export type StepRef = { org: string; registry: string; step: string };
 
 function join(...parts: string[]): string {
   return `/${parts.map(encodeURIComponent).join("/")}`;
@@ -53,6 +55,10 @@ export const paths = {
     withQuery(join("o", org, "approvals"), query),
   approval: (org: string, id: string) => join("o", org, "approvals", id),
   runners: (org: string) => join("o", org, "runners"),
+  stepRegistries: (org: string) => join("o", org, "step-registries"),
+  stepRegistry: (org: string, registry: string) => join("o", org, "step-registries", registry),
+  registryStep: ({ org, registry, step }: StepRef, query: { view?: string; version?: string; from?: string } = {}) =>
+    withQuery(join("o", org, "step-registries", registry, "steps", step), query),
   general: (org: string) => join("o", org, "settings", "general"),
   members: (org: string) => join("o", org, "settings", "members"),
   apiTokens: (org: string) => join("o", org, "settings", "api-tokens"),

@@ -158,8 +158,17 @@ test.each([
   ["grant.created", [keys.grants("acme")]],
   ["service_account.deleted", [keys.serviceAccounts("acme")]],
   ["trust_policy.created", [keys.serviceAccounts("acme")]],
+  ["registry.updated", [keys.stepRegistries("acme")]],
+  ["step.published", [keys.stepRegistries("acme")]],
 ])("%s reads only what it can change", (type, expected) => {
   const target = cache();
   applyEvents(target, [event(type, {})]);
   expect(target.invalidate.mock.calls.map(([key]) => key)).toEqual(expected);
+});
+
+test("a new definition can use other steps; the reads of a registry are below the key of all", () => {
+  const target = cache();
+  applyEvents(target, [event("pipeline.updated", {})]);
+  expect(target.invalidate).toHaveBeenCalledWith(keys.stepUsage("acme"));
+  expect(keys.stepRegistry("acme", "reg_1").slice(0, 3)).toEqual(keys.stepRegistries("acme"));
 });

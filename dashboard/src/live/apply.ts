@@ -30,6 +30,8 @@ const TABLE: readonly [prefix: string, rule: Rule][] = [
   ["trust_policy.", ({ org, stale }) => stale.invalidate(keys.serviceAccounts(org))],
   ["token.", ({ org, stale }) => stale.invalidate(keys.tokens(org))],
   ["secret.", ({ org, stale }) => stale.invalidate(keys.secrets(org))],
+  ["registry.", ({ org, stale }) => stale.invalidate(keys.stepRegistries(org))],
+  ["step.", ({ org, stale }) => stale.invalidate(keys.stepRegistries(org))],
   ["runner", ({ org, stale }) => [keys.runners(org), keys.pools(org)].forEach((key) => stale.invalidate(key))],
   ["organization.", ({ org, stale }) => stale.invalidate(keys.record(org))],
 ];
@@ -111,6 +113,7 @@ function onPipeline({ org, stale }: Cache, event: Event): void {
   if (!id) return;
   for (const pipeline of namesOf(id)) {
     stale.invalidate(keys.pipeline(org, pipeline));
+    if (event.type === "pipeline.updated") stale.invalidate(keys.stepUsage(org));
     if (event.type === "pipeline.updated") stale.invalidate(keys.lasting(org));
     if (event.type === "pipeline.updated") stale.invalidate(keys.allEnvironments(org));
     if (event.type === "pipeline.updated") stale.invalidate(keys.environments(org, pipeline));

@@ -36,9 +36,11 @@ import {
   inLine,
   lastingWords,
   pipelineWords,
+  registryWords,
   runnerWords,
   secretVersionWords,
   sessionWords,
+  stepVersionWords,
   workWords,
 } from "@/texts/en/state";
 import type { Tone } from "./tone";
@@ -53,6 +55,8 @@ export type LastingState = keyof typeof lastingWords;
 export type FreezeState = keyof typeof freezeWords;
 export type PipelineState = keyof typeof pipelineWords;
 export type RunnerState = keyof typeof runnerWords;
+export type RegistryState = keyof typeof registryWords;
+export type StepVersionState = keyof typeof stepVersionWords;
 export type SecretVersionState = keyof typeof secretVersionWords;
 
 type Look = [tone: Tone, icon: LucideIcon];
@@ -126,6 +130,20 @@ const RUNNER: Record<RunnerState, Look> = {
   revoked: ["slate", CircleSlash],
 };
 
+const REGISTRY: Record<RegistryState, Look> = {
+  active: ["green", CircleCheck],
+  degraded: ["amber", TriangleAlert],
+  disabled: ["slate", CirclePause],
+};
+
+const STEP_VERSION: Record<StepVersionState, Look> = {
+  usable: ["green", CircleCheck],
+  young: ["blue", Hourglass],
+  unsigned: ["amber", ShieldAlert],
+  yanked: ["amber", CircleSlash],
+  refused: ["red", CircleX],
+};
+
 const SECRET_VERSION: Record<SecretVersionState, Look> = {
   staged: ["blue", Clock],
   active: ["green", CircleCheck],
@@ -160,6 +178,8 @@ export const lastingState = (key: string): State => lookUp(LASTING, lastingWords
 export const freezeState = (key: string): State => lookUp(FREEZE, freezeWords, key);
 export const pipelineState = (key: string): State => lookUp(PIPELINE, pipelineWords, key);
 export const runnerState = (key: string): State => lookUp(RUNNER, runnerWords, key);
+export const registryState = (key: string): State => lookUp(REGISTRY, registryWords, key);
+export const stepVersionState = (key: string): State => lookUp(STEP_VERSION, stepVersionWords, key);
 export const secretVersionState = (key: string): State => lookUp(SECRET_VERSION, secretVersionWords, key);
 
 /** All states by noun, for the page that shows every component. */
@@ -172,6 +192,8 @@ export const ALL_STATES: Record<string, State[]> = {
   Freeze: Object.keys(FREEZE).map(freezeState),
   Pipeline: Object.keys(PIPELINE).map(pipelineState),
   Runner: Object.keys(RUNNER).map(runnerState),
+  "Step registry": Object.keys(REGISTRY).map(registryState),
+  "Version of a step": Object.keys(STEP_VERSION).map(stepVersionState),
   "Version of a secret": Object.keys(SECRET_VERSION).map(secretVersionState),
   Unknown: [workState("hibernating")],
 };

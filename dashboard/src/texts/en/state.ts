@@ -56,4 +56,15 @@ export const pipelineWords = { active: "Active", stopped: "Stopped", archived: "
 
 export const secretVersionWords = { staged: "Staged", active: "Active", retired: "Retired", destroyed: "Destroyed" };
 
+export const registryWords = { active: "Active", degraded: "Degraded", disabled: "Disabled" };
+
+/** Whether a version of a step can be locked. */
+export const stepVersionWords = {
+  usable: "Usable",
+  young: "Too new",
+  unsigned: "Not signed",
+  yanked: "Yanked",
+  refused: "Refused",
+};
+
 export const runnerWords = { online: "Online", draining: "Draining", offline: "Offline", revoked: "Revoked" };
