@@ -206,6 +206,36 @@ const runners = createRoute({
   ),
 });
 
+const stepRegistries = createRoute({
+  getParentRoute: () => organization,
+  path: "/step-registries",
+  validateSearch: v.object({ offset: text }),
+  component: lazyRouteComponent(
+    once(() => import("@/features/step-registry")),
+    "RegistryList",
+  ),
+});
+
+const stepRegistry = createRoute({
+  getParentRoute: () => organization,
+  path: "/step-registries/$registry",
+  validateSearch: v.object({ offset: text }),
+  component: lazyRouteComponent(
+    once(() => import("@/features/step-registry")),
+    "RegistryPage",
+  ),
+});
+
+const registryStep = createRoute({
+  getParentRoute: () => organization,
+  path: "/step-registries/$registry/steps/$step",
+  validateSearch: v.object({ view: text, version: text, from: text, offset: text }),
+  component: lazyRouteComponent(
+    once(() => import("@/features/step-registry")),
+    "StepPage",
+  ),
+});
+
 const members = createRoute({
   getParentRoute: () => organization,
   path: "/settings/members",
@@ -299,6 +329,9 @@ const routes = root.addChildren([
     approvals,
     approval,
     pipelineSettings,
+    stepRegistries,
+    stepRegistry,
+    registryStep,
     runners,
     general,
     members,

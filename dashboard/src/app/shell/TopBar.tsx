@@ -1,6 +1,7 @@
 // Breadcrumbs, the live lamp, and the menu of the person.
 import { useQuery } from "@tanstack/react-query";
 import { Suspense } from "react";
+import { keys } from "@/api/keys";
 import { organizationQuery } from "@/api/me";
 import { pipelineQuery } from "@/api/pipeline";
 import type { Me } from "@/api/types";
@@ -8,7 +9,7 @@ import { cx } from "@/lib/classes";
 import { lazily } from "@/lib/lazily";
 import { Face } from "@/ui/Face";
 import { Link } from "@/ui/Link";
-import { crumbsOf, pipelineOf } from "./crumbs";
+import { crumbsOf, pipelineOf, registryOf } from "./crumbs";
 import { LiveLamp } from "./LiveLamp";
 
 const PersonMenu = lazily(() => import("./PersonMenu"), "PersonMenu");
@@ -21,7 +22,11 @@ export function TopBar({ org, me, pathname, onShowKeys }: Props) {
   const organization = useQuery(organizationQuery(org));
   const slug = pipelineOf(pathname);
   const pipeline = useQuery({ ...pipelineQuery(org, slug ?? ""), enabled: slug !== undefined, retry: false });
-  const crumbs = crumbsOf(pathname, (kind) => (kind === "org" ? organization.data?.name : pipeline.data?.name));
+  // The page of the registry reads it.
+  const registryKey = keys.stepRegistry(org, registryOf(pathname) ?? "");
+  const registry = useQuery<{ name: string }>({ queryKey: registryKey, enabled: false });
+  const names = { org: organization, pipeline, registry };
+  const crumbs = crumbsOf(pathname, (kind) => names[kind].data?.name);
   return (
     <header className="mb-2 flex min-h-8 items-center gap-3">
       <nav aria-label="Breadcrumbs" className="min-w-0 flex-1 truncate text-13 text-ink3">

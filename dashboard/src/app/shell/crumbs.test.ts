@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { crumbsOf, pipelineOf } from "./crumbs";
+import { crumbsOf, pipelineOf, registryOf } from "./crumbs";
 
 const unknown = () => undefined;
 const labels = (pathname: string, name: Parameters<typeof crumbsOf>[1] = unknown) =>
@@ -30,7 +30,7 @@ test("the pipeline of an address is known, and ids are short", () => {
 });
 
 test("known names are shown", () => {
-  const name = (kind: "org" | "pipeline") => (kind === "org" ? "Acme" : "Storefront");
+  const name = (kind: string) => (kind === "org" ? "Acme" : "Storefront");
   expect(labels("/o/acme/pipelines/storefront", name)).toEqual(["Acme", "Pipelines", "Storefront"]);
 });
 
@@ -43,6 +43,15 @@ test("the lasting environments of a pipeline are on the page of all", () => {
   expect(crumbs.map(({ label }) => label)).toEqual(["acme", "Pipelines", "shop", "Lasting environments", "production"]);
   expect(crumbs[3]?.to).toBe("/o/acme/lasting?pipeline=shop");
   expect(crumbs[4]?.siblings).toEqual({ kind: "lasting", pipeline: "shop" });
+});
+
+test("a registry is shown by its name, and its steps are on its own page", () => {
+  const name = (kind: string) => (kind === "registry" ? "platform" : undefined);
+  const address = "/o/acme/step-registries/reg_0190a0b0-0000-7000-8000-000000000001/steps/roll-out";
+  expect(labels(address, name)).toEqual(["acme", "Step registries", "platform", "Steps", "roll-out"]);
+  expect(labels(address)[2]).toBe("reg_…00000001");
+  expect(registryOf(address)).toBe("reg_0190a0b0-0000-7000-8000-000000000001");
+  expect(crumbsOf(address, unknown)[3]?.to).toBe("/o/acme/step-registries/reg_0190a0b0-0000-7000-8000-000000000001");
 });
 
 test("settings and sessions have no page of their own", () => {

@@ -16,6 +16,8 @@ const SECTIONS: Record<string, string> = {
   pipelines: shell.pipelines,
   deployments: shell.deployments,
   approvals: shell.approvals,
+  "step-registries": shell.stepRegistries,
+  steps: shell.steps,
   runners: shell.runners,
   settings: shell.settings,
   general: shell.general,
@@ -27,17 +29,25 @@ const SECTIONS: Record<string, string> = {
   "service-accounts": shell.serviceAccounts,
 };
 
+const NAMED: Record<string, Named> = { pipelines: "pipeline", "step-registries": "registry" };
+
 /** The pipeline that an address belongs to, as it stands there. */
 export function pipelineOf(pathname: string): string | undefined {
   const [prefix, , section, pipeline] = pathname.split("/").filter(Boolean).map(decode);
   return prefix === "o" && section === "pipelines" ? pipeline : undefined;
 }
 
-/** `name` returns the name of an organization or a pipeline, if it is known. */
-export function crumbsOf(
-  pathname: string,
-  name: (kind: "org" | "pipeline", slug: string) => string | undefined,
-): Crumb[] {
+/** The id of the step registry that an address belongs to. */
+export function registryOf(pathname: string): string | undefined {
+  const [prefix, , section, registry] = pathname.split("/").filter(Boolean).map(decode);
+  return prefix === "o" && section === "step-registries" ? registry : undefined;
+}
+
+/** What an address names by a slug or an id, and a breadcrumb by its name. */
+export type Named = "org" | "pipeline" | "registry";
+
+/** `name` returns the name of an organization, a pipeline or a registry, if it is known. */
+export function crumbsOf(pathname: string, name: (kind: Named, slug: string) => string | undefined): Crumb[] {
   const [prefix, org, ...rest] = pathname.split("/").filter(Boolean).map(decode);
   if (prefix !== "o" || org === undefined) return [];
   const home: Crumb = {
@@ -49,20 +59,22 @@ export function crumbsOf(
   let to = paths.home(org);
   rest.forEach((part, index) => {
     to += `/${encodeURIComponent(part)}`;
-    const isPipeline = index === 1 && rest[0] === "pipelines";
+    const kind = index === 1 ? NAMED[rest[0] ?? ""] : undefined;
     const label = index % 2 === 0 || rest[0] === "settings" ? (SECTIONS[part] ?? shortId(part)) : shortId(part);
     const siblings = siblingsOf(rest, index);
-    crumbs.push({ label: isPipeline ? (name("pipeline", part) ?? part) : label, to, siblings });
+    crumbs.push({ label: (kind && name(kind, part)) ?? label, to, siblings });
   });
   return crumbs.map((crumb) => ({ ...crumb, to: pageOf(crumb.to) }));
 }
 
-/** These have no page of their own: a pipeline's page lists its environments, an environment's its sessions. */
+/** These have no page of their own: a pipeline's page lists its environments, an environment's its sessions, a registry's
+ * its steps. */
 function pageOf(to: string): string {
   return to
     .replace(/(\/pipelines\/[^/]+)\/environments$/, "$1")
     .replace(/(\/o\/[^/]+)\/pipelines\/([^/]+)\/lasting$/, "$1/lasting?pipeline=$2")
     .replace(/(\/environments\/[^/]+)\/sessions$/, "$1")
+    .replace(/(\/step-registries\/[^/]+)\/steps$/, "$1")
     .replace(/\/settings$/, "/settings/general");
 }
 

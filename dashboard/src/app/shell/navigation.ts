@@ -38,6 +38,7 @@ export const MAIN: readonly Entry[] = [
 export const ORGANIZATION: readonly Entry[] = [
   { label: shell.secrets, to: (org) => paths.secrets(org) },
   { label: shell.freezes, to: (org) => paths.freezes(org) },
+  { label: shell.stepRegistries, to: (org) => paths.stepRegistries(org) },
   { label: shell.runners, to: (org) => paths.runners(org) },
   { label: shell.members, to: (org) => paths.members(org) },
   { label: shell.groups, to: (org) => paths.groups(org) },

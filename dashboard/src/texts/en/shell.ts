@@ -12,6 +12,8 @@ export const shell = {
   approvals: "Approvals",
   groups: "Groups",
   serviceAccounts: "Service accounts",
+  stepRegistries: "Step registries",
+  steps: "Steps",
   runners: "Runners",
   settings: "Settings",
   more: "More",

@@ -1,0 +1,3 @@
+export { RegistryList } from "./RegistryList";
+export { RegistryPage } from "./RegistryPage";
+export { StepPage } from "./StepPage";
