@@ -1,5 +1,5 @@
-// Removes what the tests have made: pipelines, with the sessions in them, secrets, freezes, groups, service accounts, and
-// members. Pictures show the demo alone.
+// Removes what the tests have made: pipelines, with the sessions in them, secrets, freezes, groups, service accounts, step
+// registries, and members. Pictures show the demo alone.
 import { Api, PIPELINE_PREFIX } from "./api";
 import { stackOf } from "./stack";
 
@@ -19,7 +19,7 @@ export default async function cleanUp(): Promise<void> {
   const freezes = await api.get<{ id: string; name: string }[]>("/freezes?limit=100");
   for (const { id, name } of freezes)
     if (name.startsWith(PIPELINE_PREFIX)) await api.request("owner", "DELETE", `/freezes/${id}`);
-  for (const path of ["/groups", "/service-accounts"]) {
+  for (const path of ["/groups", "/service-accounts", "/step-registries"]) {
     const named = await api.get<{ id: string; name: string }[]>(`${path}?limit=100`);
     for (const { id, name } of named)
       if (name.startsWith(PIPELINE_PREFIX)) await api.request("owner", "DELETE", `${path}/${id}`);

@@ -42,6 +42,7 @@ export async function screensOf(stack: Stack, api: Api): Promise<Screen[]> {
   const account = (await api.get<Named[]>("/service-accounts?limit=100")).find(
     ({ name }) => !name.startsWith(PIPELINE_PREFIX),
   );
+  const step = await findStep(api);
   const demo = new Set(deployments.map(({ id }) => id));
   const pending = await api.get<Approval[]>("/approvals?status=pending&limit=100");
   const approval = pending.find(({ deploymentId }) => demo.has(deploymentId));
@@ -93,6 +94,8 @@ export async function screensOf(stack: Stack, api: Api): Promise<Screen[]> {
       path: `${at}/pipelines/${lasting.pipelineSlug}/lasting/${lasting.name}`,
     },
     { name: "freezes", person: "admin", path: `${at}/settings/freezes` },
+    { name: "step-registries", person: "admin", path: `${at}/step-registries` },
+    ...(step ? stepScreens(`${at}/step-registries/${step.registry}`, step.name) : []),
     { name: "runners", person: "admin", path: `${at}/runners` },
     { name: "runners-refused", person: "developer", path: `${at}/runners` },
     { name: "members", person: "admin", path: `${at}/settings/members` },
@@ -113,6 +116,28 @@ export async function screensOf(stack: Stack, api: Api): Promise<Screen[]> {
     { name: "components", person: undefined, path: "/dev/ui" },
   ];
   return screens.filter((screen) => screen !== undefined);
+}
+
+/** A step of a registry that the tests have not made. */
+async function findStep(api: Api): Promise<{ registry: string; name: string } | undefined> {
+  for (const { id, name } of await api.get<Named[]>("/step-registries?limit=100")) {
+    if (name.startsWith(PIPELINE_PREFIX)) continue;
+    const [step] = await api.get<{ name: string }[]>(`/step-registries/${id}/steps?limit=1`);
+    if (step) return { registry: id, name: step.name };
+  }
+  return undefined;
+}
+
+function stepScreens(registry: string, step: string): Screen[] {
+  const path = `${registry}/steps/${step}`;
+  const views = ["versions", "usage", "changes"].map((view): Screen => {
+    return { name: `registry-step-${view}`, person: "admin", path: `${path}?view=${view}` };
+  });
+  return [
+    { name: "step-registry", person: "admin", path: registry },
+    { name: "registry-step", person: "admin", path },
+    ...views,
+  ];
 }
 
 export type Group = { person: Person | undefined; screens: Screen[] };
