@@ -9,8 +9,8 @@ import { expectAccessible, expectNoSidewaysScroll } from "./support/pages";
 // A server that may not send requests to this machine can't read the tests' repositories.
 test.skip(!process.env.GREENROOM_OUTBOUND_ALLOW, "GREENROOM_OUTBOUND_ALLOW is not set");
 
-/** A second synchronization begins 10 seconds after the first one, and a worker looks for work every 2 seconds. */
-const SYNCED = { timeout: 25_000 };
+/** A second synchronization begins 3 seconds after the first one, and a worker looks for work every 2 seconds. */
+const SYNCED = { timeout: 20_000 };
 
 const ROLL_OUT = `description: "Rolls out. <img src=x onerror=alert(1)>"
 inputs:
@@ -180,6 +180,30 @@ test("versions are compared, yanked and refused", async ({ open, stack, api }) =
   await show(developer, "Versions");
   await expect(developer.getByRole("row", { name: /^1\.0\.0/ })).toContainText("Usable");
   await expect(developer.getByRole("button", { name: /^Yank/ })).toHaveCount(0);
+});
+
+test("a pipeline that uses a step is updated to its newest version", async ({ open, stack, api }) => {
+  test.setTimeout(90_000);
+  const repository = git.repository(newName());
+  repository.publish("scan", "1.0.0", "run: scan\n");
+  const { id, name } = await createRegistry(api, repository.url);
+  const slug = newName();
+  const definition = `stages: { scan: { steps: [{ uses: ${name}/scan@v1 }] } }`;
+  await api.send("owner", "POST", "/pipelines", { name: slug, slug, definition });
+  repository.publish("scan", "1.1.0", "run: scan --all\n");
+  await api.send("admin", "POST", `/step-registries/${id}/sync`);
+  const page = await open("maintainer", `/o/${stack.org}/step-registries/${id}/steps/scan?view=usage`);
+  const row = page.getByRole("row", { name: new RegExp(`^${slug}`) });
+  await expect(row).toContainText("1.0.0");
+  const newest = () => api.get<{ newest: { version: string } }>(`/step-registries/${id}/steps/scan`);
+  await expect.poll(async () => (await newest()).newest.version, SYNCED).toBe("1.1.0");
+  await row.getByRole("button", { name: `Update the steps of ${slug}` }).click();
+  const dialog = dialogOf(page);
+  await expect(dialog.getByRole("listitem")).toContainText("1.0.0 → 1.1.0");
+  await expectAccessible(page, "dialog update steps");
+  await dialog.getByRole("button", { name: "Update" }).click();
+  await expect(row).toContainText("1.1.0");
+  await expect(row).toContainText("version 2");
 });
 
 test("a registry is changed, disabled, enabled and deleted", async ({ open, stack, api }) => {

@@ -65,6 +65,7 @@ export type StepDiff = Schemas["StepDiff"];
 export type StepRegistry = Schemas["StepRegistry"];
 export type StepRun = Schemas["StepRun"];
 /** A reference to a step in the current definition of a pipeline. */
+export type StepLockChange = Schemas["StepLockChange"];
 export type StepUsage = Schemas["StepUsage"];
 export type StopMode = Schemas["StopMode"];
 export type Summary = Schemas["Summary"];

@@ -108,13 +108,13 @@ impl Command {
         row.try_into()
     }
 
-    /// Makes a registry due now, or 10 seconds after its last synchronization.
+    /// Makes a registry due now, or 3 seconds after its last synchronization.
     pub async fn request_registry_sync(&mut self, id: RegistryId) -> Result<RegistryRecord, StoreError> {
         let organization = self.organization();
         let row = sqlx::query_as!(
             Row,
             "update step_registries
-             set next_sync_at = least(next_sync_at, greatest(clock_timestamp(), synced_at + interval '10 seconds'))
+             set next_sync_at = least(next_sync_at, greatest(clock_timestamp(), synced_at + interval '3 seconds'))
              where organization_id = $1 and id = $2
              returning id, name, url, signers, require_signature, minimum_age_seconds, status, synced_at, next_sync_at,
                        error, revision, created_at, created_by, updated_at, deleted_at",

@@ -1,12 +1,17 @@
 // Which pipelines use a step, and the version that each has locked.
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Suspense, useState } from "react";
+import { meQuery } from "@/api/me";
 import { stepUsageQuery, stepVersionsQuery } from "@/api/registryStep";
 import type { RegistryStepVersion, StepUsage } from "@/api/types";
 import { ProblemPanel } from "@/features/problem";
+import { lazily } from "@/lib/lazily";
 import { paths, type StepRef } from "@/lib/paths";
-import { stepUsage as texts } from "@/texts/en/registryStep";
+import { hasRole } from "@/lib/roles";
+import { stepUpdate, stepUsage as texts } from "@/texts/en/registryStep";
 import { StateMark } from "@/ui/Badge";
+import { Button } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
 import { Link } from "@/ui/Link";
 import { Pager } from "@/ui/Pager";
@@ -14,6 +19,7 @@ import { SkeletonRows } from "@/ui/Skeleton";
 import { stepVersionState } from "@/ui/state";
 import { type Column, Table } from "@/ui/Table";
 
+const UpdateDialog = lazily(() => import("./UpdateDialog"), "UpdateDialog");
 const ROUTE = "/o/$org/step-registries/$registry/steps/$step";
 
 export function Usage({ place }: { place: StepRef }) {
@@ -22,6 +28,8 @@ export function Usage({ place }: { place: StepRef }) {
   const offset = Math.max(0, Math.trunc(Number(search.offset ?? 0)) || 0);
   const usage = useQuery({ ...stepUsageQuery(place, offset), placeholderData: keepPreviousData });
   const versions = useQuery(stepVersionsQuery(place)).data?.data ?? [];
+  const role = useQuery(meQuery(place.org)).data?.role;
+  const [toUpdate, setToUpdate] = useState<string | undefined>();
   if (!usage.data)
     return usage.error ? (
       <ProblemPanel error={usage.error} onRetry={() => void usage.refetch()} />
@@ -35,7 +43,7 @@ export function Usage({ place }: { place: StepRef }) {
       <p className="mb-2 max-w-prose text-13 text-ink2">{texts.intro}</p>
       <Table
         label={texts.intro}
-        columns={columns(place, versions)}
+        columns={[...columns(place, versions), ...(role && hasRole(role, "maintainer") ? [updating(setToUpdate)] : [])]}
         rows={data}
         rowKey={({ pipelineId, uses }) => `${pipelineId} ${uses}`}
       />
@@ -45,8 +53,25 @@ export function Usage({ place }: { place: StepRef }) {
         total={pagination.total}
         onGo={(next) => void navigate({ search: { view: "usage", offset: next > 0 ? String(next) : undefined } })}
       />
+      <Suspense>
+        {toUpdate && <UpdateDialog org={place.org} pipeline={toUpdate} onClose={() => setToUpdate(undefined)} />}
+      </Suspense>
     </>
   );
+}
+
+function updating(onUpdate: (pipeline: string) => void): Column<StepUsage> {
+  return {
+    name: stepUpdate.action,
+    phone: true,
+    tight: true,
+    end: true,
+    cell: ({ pipeline }) => (
+      <Button aria-label={`${stepUpdate.action} ${stepUpdate.actionOf(pipeline)}`} onClick={() => onUpdate(pipeline)}>
+        {stepUpdate.action}
+      </Button>
+    ),
+  };
 }
 
 function columns(place: StepRef, versions: readonly RegistryStepVersion[]): Column<StepUsage>[] {

@@ -3,13 +3,13 @@
 import type { StepRegistry } from "@/api/types";
 import { timeOf } from "@/lib/countdown";
 
-/** `soon`: requested, but less than 10 seconds after the last one. `stuck`: no worker has read it. */
+/** `soon`: requested, but less than 3 seconds after the last one. `stuck`: no worker has read it. */
 export type SyncPhase = "idle" | "soon" | "running" | "stuck";
 
 type Synced = Pick<StepRegistry, "status" | "nextSyncAt" | "deletedAt">;
 
 /** Requests right after a synchronization are delayed by this time at most. */
-const MAX_DELAY = 10_000;
+const MAX_DELAY = 3_000;
 /** A synchronization takes 8 minutes at most. */
 const MAX_DURATION = 10 * 60_000;
 const POLL_FAST = 1_500;

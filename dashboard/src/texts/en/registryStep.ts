@@ -108,6 +108,18 @@ export const stepUsage = {
   emptyText: "Copy the example of its documentation into a stage of a pipeline, and save the definition.",
 };
 
+export const stepUpdate = {
+  action: "Update",
+  actionOf: (pipeline: string) => `the steps of ${pipeline}`,
+  title: (pipeline: string) => `Update the steps of ${pipeline}?`,
+  text: "Its references are resolved again, and a new version of its definition has the same text and these versions. Deployments that exist keep theirs.",
+  changes: "What changes",
+  versions: (before: string | undefined, after: string | undefined) => `${before ?? "new"} → ${after ?? "gone"}`,
+  nothing: "Nothing would change: its references mean the versions that it has locked.",
+  compare: "Changes",
+  updated: (pipeline: string, version: number) => `${pipeline} has version ${version} of its definition`,
+};
+
 export const stepDiff = {
   from: "From",
   to: "To",

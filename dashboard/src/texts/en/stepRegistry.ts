@@ -29,7 +29,7 @@ export const registry = {
   sync: "Sync now",
   syncing: "Synchronizing",
   syncBusy: "It is being synchronized",
-  syncSoon: "A synchronization begins within 10 seconds",
+  syncSoon: "A synchronization begins within 3 seconds",
   syncStuck: (waited: number) =>
     `Due for ${coarse(waited)}, and no worker has read it. Check that a worker runs with git installed.`,
   syncedAgo: (when: string) => `Synchronized ${when}`,
