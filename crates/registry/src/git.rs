@@ -12,8 +12,9 @@ use crate::failure::{GitFailure, explain};
 use crate::program::{ProcessLimits, RunError, run};
 use crate::source::Source;
 
-/// The memory of one process, without what it maps from files. It holds a list of tags, or two versions of a file.
-const MAX_DATA_BYTES: u64 = 48 << 20;
+/// The memory of one process, without what it maps from files. It holds a list of tags, or two versions of a file. Two
+/// processes that connect, one of which is at its limit, stay below 64 MiB together.
+const MAX_DATA_BYTES: u64 = 40 << 20;
 const MAX_CPU_SECONDS: u64 = 30;
 /// Variables of this program's environment: the certificate authorities that the operator trusts.
 const FORWARDED_VARIABLES: [&str; 3] = ["SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO"];
