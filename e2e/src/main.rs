@@ -4,6 +4,7 @@
 mod bench;
 mod canary;
 mod fault;
+mod hostile;
 mod id_tokens;
 mod parts;
 mod scenarios;
@@ -37,6 +38,9 @@ enum Command {
         #[command(subcommand)]
         what: fault::Fault,
     },
+    /// Add step registries that attack their reader. Exit code 1: one was not refused, or took too long or too much
+    /// memory; 2: not carried out.
+    Hostile(hostile::Hostile),
     /// Exchange a step's id tokens at a real relying party. Exit code 1: accepted or refused wrongly; 2: not
     /// carried out.
     IdTokens(id_tokens::IdTokens),
@@ -56,6 +60,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         Command::BareApi(arguments) => bench::bare::serve(arguments).await?,
         Command::Canary(options) => return Box::pin(canary::run(options)).await,
         Command::Fault { what } => return fault::run(what).await,
+        Command::Hostile(options) => return Box::pin(hostile::run(options)).await,
         Command::IdTokens(options) => return Box::pin(id_tokens::run(options)).await,
         Command::SecondInstallation(options) => return Box::pin(second_installation::run(options)).await,
         Command::Scenarios(options) => return Box::pin(scenarios::run(options)).await,

@@ -6,6 +6,7 @@ mod canary;
 mod e2e;
 mod entry;
 mod fault;
+mod hostile;
 mod id_tokens;
 mod openapi;
 mod output;
@@ -58,6 +59,9 @@ enum Task {
         #[command(subcommand)]
         target: fault::Target,
     },
+    /// Builds the programs, and adds step registries that attack their reader. Exit code 0: all refused; 1: one was not,
+    /// or took more than 90 s or 64 MiB; 2: not carried out
+    Hostile(hostile::Options),
     /// Builds the programs, and lets a step exchange its id tokens at a real relying party. Exit code 0: accepted
     /// and refused as they have to be; 1: not; 2: not carried out
     IdTokens(id_tokens::Options),
@@ -86,6 +90,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Entry => entry::run(&workspace)?,
         Task::E2e(options) => return e2e::run(&workspace, &options),
         Task::Fault { target } => return fault::run(&workspace, &target),
+        Task::Hostile(options) => return hostile::run(&workspace, &options),
         Task::IdTokens(options) => return id_tokens::run(&workspace, &options),
         Task::Ui(options) => return ui::run(&workspace, &options),
     }

@@ -5,11 +5,12 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use futures_util::future::BoxFuture;
+use greenroom_hostile_registries::git_server::GitServer;
+use greenroom_hostile_registries::hostile_server::{HostileServer, Reply, capabilities};
+use greenroom_hostile_registries::repository::Repository;
 use greenroom_outbound::{AllowList, Lookup};
 use greenroom_registry::{RegistryError, RegistryReader, Source};
 
-use crate::git_server::{GitServer, Repository};
-use crate::hostile_server::{HostileServer, Reply, capabilities};
 use crate::{TestReader, bounds, source};
 
 struct TestLookup(&'static str);

@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use greenroom_domain::step::StepTag;
+use greenroom_hostile_registries::git_server::GitServer;
+use greenroom_hostile_registries::hostile_server::{HostileServer, Reply, capabilities};
+use greenroom_hostile_registries::repository::Repository;
 use greenroom_registry::{Credential, RegistryError, Source};
 
-use crate::git_server::{GitServer, Repository};
-use crate::hostile_server::{HostileServer, Reply, capabilities};
 use crate::{TestReader, bounds, source};
 
 const PASSWORD: &str = "hunter2-hunter2";

@@ -2,14 +2,10 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may")]
 
 mod addresses;
+mod attacks;
 mod credentials;
-mod git_server;
-mod hostile_server;
-mod packs;
 mod registries;
-mod responses;
 mod signatures;
-mod trees;
 
 use std::time::{Duration, Instant};
 
@@ -50,10 +46,6 @@ impl TestReader {
         // Nothing is left behind.
         assert_eq!(std::fs::read_dir(self.folder.path()).unwrap().count(), 0);
         result
-    }
-
-    async fn refusal(&self, url: &str, tag: &str) -> String {
-        self.fetch(url, tag).await.expect_err("it is refused").to_string()
     }
 }
 

@@ -1,16 +1,15 @@
 //! Registries as they should be, and tags that change.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
+use greenroom_hostile_registries::git_server::GitServer;
+use greenroom_hostile_registries::repository::Repository;
+use greenroom_hostile_registries::tags::{TAG, tag_that_moves};
 use greenroom_registry::{Bounds, FileMode, RegistryError};
 
-use crate::git_server::{GitServer, Repository};
 use crate::{TestReader, bounds, source};
 
 #[tokio::test]
 async fn lightweight_and_annotated_tags_have_the_same_step() {
-    let repository = Repository::new();
+    let repository = Repository::init();
     repository.write("roll-out/step.yaml", "name: roll-out\n");
     repository.write("roll-out/lib/b.sh", "echo b\n");
     repository.write("roll-out/run.sh", "#!/bin/sh\n");
@@ -64,62 +63,23 @@ async fn a_moved_tag_is_refused_before_anything_is_downloaded() {
 
 #[tokio::test]
 async fn a_tag_that_is_moved_during_the_call_is_refused() {
-    let repository = Arc::new(Repository::with_step());
-    let old = repository.git(&["rev-parse", "HEAD"]);
-    repository.write("roll-out/step.yaml", "name: other\n");
-    repository.commit();
-    let (moving, lists) = (Arc::clone(&repository), AtomicUsize::new(0));
-    let on_request = Arc::new(move |body: &str| {
-        // The first list is compared, the second one is that of the fetch.
-        if body.contains("command=ls-refs") && lists.fetch_add(1, Ordering::SeqCst) == 1 {
-            moving.git(&["tag", "--force", "roll-out/v1.0.0"]);
-        }
-    });
-    let server = GitServer::start_with(&repository, None, on_request).await;
-    let error = TestReader::new().fetch_expected(&server.url, "roll-out/v1.0.0", &old).await.unwrap_err();
+    // The first list is that of all tags, the second one is compared, and the third one is that of the fetch.
+    let served = tag_that_moves(3).await;
+    let error = TestReader::new().fetch(&served.url, TAG).await.unwrap_err();
     assert!(matches!(error, RegistryError::TagMoved { .. }), "{error}");
-    assert_eq!(server.fetches(), 1);
 }
 
 #[tokio::test]
 async fn what_is_missing_is_named() {
     let repository = Repository::with_step();
     let object = repository.git(&["rev-parse", "HEAD"]);
-    repository.write("no-manifest/x", "x");
-    repository.write("a-file", "x");
-    repository.commit();
-    repository.git(&["tag", "no-manifest/v1.0.0"]);
-    repository.git(&["tag", "no-folder/v1.0.0"]);
-    repository.git(&["tag", "a-file/v1.0.0"]);
-    repository.git(&["tag", "tree/v1.0.0", "HEAD^{tree}"]);
     let server = GitServer::start(&repository).await;
     let reader = TestReader::new();
-    assert!(reader.refusal(&server.url, "no-manifest/v1.0.0").await.contains("no file step.yaml"));
-    assert!(reader.refusal(&server.url, "no-folder/v1.0.0").await.contains("no folder `no-folder`"));
-    assert!(reader.refusal(&server.url, "a-file/v1.0.0").await.contains("no folder `a-file`"));
-    assert!(reader.refusal(&server.url, "tree/v1.0.0").await.contains("does not refer to a commit"));
     let missing = reader.fetch_expected(&server.url, "roll-out/v7.0.0", &object).await.unwrap_err();
     assert!(matches!(missing, RegistryError::TagMissing(_)), "{missing}");
     let elsewhere = format!("http://127.0.0.1:{}/elsewhere", server.port);
     let missing = reader.reader.list_tags(&source(&elsewhere), &bounds()).await.unwrap_err();
     assert!(matches!(missing, RegistryError::NotFound), "{missing}");
-}
-
-#[tokio::test]
-async fn a_tag_object_under_another_name_is_refused() {
-    let repository = Repository::with_step();
-    repository.git(&["tag", "--annotate", "--message", "x", "roll-out/v1.0.1"]);
-    // An old version looks like a new one.
-    let object = repository.git(&["rev-parse", "roll-out/v1.0.1"]);
-    repository.git(&["update-ref", "refs/tags/roll-out/v2.0.0", &object]);
-    // A tag of a tag, and a tag of a tree.
-    repository.git(&["tag", "--annotate", "--message", "x", "roll-out/v3.0.0", &object]);
-    repository.git(&["tag", "--annotate", "--message", "x", "roll-out/v4.0.0", "HEAD^{tree}"]);
-    let server = GitServer::start(&repository).await;
-    let reader = TestReader::new();
-    assert!(reader.refusal(&server.url, "roll-out/v2.0.0").await.contains("for another tag"));
-    assert!(reader.refusal(&server.url, "roll-out/v3.0.0").await.contains("does not refer to a commit"));
-    assert!(reader.refusal(&server.url, "roll-out/v4.0.0").await.contains("does not refer to a commit"));
 }
 
 #[tokio::test]
@@ -143,4 +103,17 @@ async fn the_number_of_tags_is_bounded() {
         let error = reader.reader.list_tags(&source(&server.url), &bounds).await.unwrap_err();
         assert!(matches!(error, RegistryError::TooManyTags { .. }), "{error}");
     }
+}
+
+#[tokio::test]
+async fn as_many_tags_as_are_allowed_can_be_listed() {
+    let (repository, count) = (Repository::with_step(), Bounds::default().max_tags);
+    let commit = repository.git(&["rev-parse", "HEAD"]);
+    let name = "long".repeat(30);
+    let refs: String =
+        (1..count).map(|number| format!("{commit} refs/tags/{name}/v1.0.{number}\n")).collect();
+    repository.write(".git/packed-refs", &refs);
+    let server = GitServer::start(&repository).await;
+    let tags = TestReader::new().reader.list_tags(&source(&server.url), &bounds()).await.unwrap();
+    assert_eq!(tags.len(), count);
 }

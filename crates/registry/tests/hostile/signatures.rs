@@ -1,54 +1,17 @@
 //! Signatures of tags.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use greenroom_domain::step::StepTag;
+use greenroom_hostile_registries::keys::{Keys, annotate, sign, sign_as_file, signer_line};
+use greenroom_hostile_registries::repository::Repository;
+use greenroom_hostile_registries::signatures::TAG;
 use greenroom_registry::{AllowedSigner, SignatureError, Signer, verify_signature};
 use tempfile::TempDir;
 
-use crate::git_server::Repository;
-
-struct Keys {
-    folder: TempDir,
-}
-
-impl Keys {
-    fn new() -> Self {
-        Keys { folder: TempDir::new().unwrap() }
-    }
-
-    fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    fn create(&self, name: &str) -> PathBuf {
-        let path = self.path().join(name);
-        let created = Command::new("ssh-keygen")
-            .args(["-q", "-t", "ed25519", "-N", "", "-C", "", "-f"])
-            .arg(&path)
-            .status()
-            .unwrap();
-        assert!(created.success());
-        path
-    }
-}
-
 /// A line of an allowed-signers file for this key.
 fn signer(name: &str, options: &str, key: &Path) -> AllowedSigner {
-    let public = std::fs::read_to_string(key.with_extension("pub")).unwrap();
-    format!("{name} {options} {}", public.trim()).parse().unwrap()
-}
-
-fn sign(repository: &Repository, tag: &str, key: &Path) -> Vec<u8> {
-    let key = format!("user.signingkey={}", key.display());
-    repository.git(&["-c", "gpg.format=ssh", "-c", &key, "tag", "--sign", "--message", "x", tag]);
-    object(repository, tag)
-}
-
-fn object(repository: &Repository, tag: &str) -> Vec<u8> {
-    // What the repository prints is trimmed.
-    (repository.git(&["cat-file", "tag", tag]) + "\n").into_bytes()
+    signer_line(name, options, key).parse().unwrap()
 }
 
 async fn verify(object: &[u8], tag: &str, signers: &[AllowedSigner]) -> Result<Signer, SignatureError> {
@@ -58,11 +21,9 @@ async fn verify(object: &[u8], tag: &str, signers: &[AllowedSigner]) -> Result<S
     result
 }
 
-const TAG: &str = "roll-out/v2.0.0";
-
 #[tokio::test]
 async fn a_signature_of_an_allowed_signer_counts() {
-    let (repository, keys) = (Repository::with_step(), Keys::new());
+    let (repository, keys) = (Repository::with_step(), Keys::default());
     let (alice, bob) = (keys.create("alice"), keys.create("bob"));
     let signed = sign(&repository, TAG, &bob);
     let signers = [signer("alice@example.com", "", &alice), signer("bob@example.com", "", &bob)];
@@ -75,10 +36,9 @@ async fn a_signature_of_an_allowed_signer_counts() {
 
 #[tokio::test]
 async fn a_tag_without_an_ssh_signature_is_refused() {
-    let (repository, keys) = (Repository::with_step(), Keys::new());
+    let (repository, keys) = (Repository::with_step(), Keys::default());
     let signers = [signer("alice", "", &keys.create("alice"))];
-    repository.git(&["tag", "--annotate", "--message", "x", TAG]);
-    let unsigned = object(&repository, TAG);
+    let unsigned = annotate(&repository, TAG);
     let error = verify(&unsigned, TAG, &signers).await.unwrap_err();
     assert!(matches!(error, SignatureError::Missing), "{error:?}");
     let pgp = [&unsigned[..], b"-----BEGIN PGP SIGNATURE-----\n\n-----END PGP SIGNATURE-----\n"].concat();
@@ -93,7 +53,7 @@ async fn a_tag_without_an_ssh_signature_is_refused() {
 
 #[tokio::test]
 async fn a_signature_of_something_else_is_refused() {
-    let (repository, keys) = (Repository::with_step(), Keys::new());
+    let (repository, keys) = (Repository::with_step(), Keys::default());
     let alice = keys.create("alice");
     let signers = [signer("alice", "", &alice)];
     let signed = sign(&repository, TAG, &alice);
@@ -114,27 +74,17 @@ async fn a_signature_of_something_else_is_refused() {
 
 #[tokio::test]
 async fn a_signature_for_another_purpose_is_refused() {
-    let (repository, keys) = (Repository::with_step(), Keys::new());
+    let (repository, keys) = (Repository::with_step(), Keys::default());
     let alice = keys.create("alice");
-    repository.git(&["tag", "--annotate", "--message", "x", TAG]);
-    let unsigned = object(&repository, TAG);
-    let payload = keys.path().join("payload");
-    std::fs::write(&payload, &unsigned).unwrap();
-    let made = Command::new("ssh-keygen")
-        .args(["-q", "-Y", "sign", "-n", "file", "-f"])
-        .args([&alice, &payload])
-        .output()
-        .unwrap();
-    assert!(made.status.success());
-    let signature = std::fs::read(keys.path().join("payload.sig")).unwrap();
+    let signed = sign_as_file(&keys, &alice, &annotate(&repository, TAG));
     let signers = [signer("alice", "", &alice)];
-    let error = verify(&[&unsigned[..], &signature].concat(), TAG, &signers).await.unwrap_err();
+    let error = verify(&signed, TAG, &signers).await.unwrap_err();
     assert!(matches!(error, SignatureError::Namespace), "{error:?}");
 }
 
 #[tokio::test]
 async fn a_key_counts_while_it_is_valid() {
-    let (repository, keys) = (Repository::with_step(), Keys::new());
+    let (repository, keys) = (Repository::with_step(), Keys::default());
     let alice = keys.create("alice");
     let signed = sign(&repository, TAG, &alice);
     for options in ["valid-before=\"20200101Z\"", "valid-after=\"29990101Z\""] {

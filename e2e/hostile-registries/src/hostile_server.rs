@@ -41,8 +41,15 @@ pub struct HostileServer {
 
 impl HostileServer {
     pub async fn start(respond: impl Fn(&str, &str) -> Reply + Send + Sync + 'static) -> Self {
+        Self::start_on("127.0.0.1:0", respond).await
+    }
+
+    pub async fn start_on(
+        address: &str,
+        respond: impl Fn(&str, &str) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         let respond: Arc<Respond> = Arc::new(respond);
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = TcpListener::bind(address).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let connections = Arc::<AtomicUsize>::default();
         let counter = Arc::clone(&connections);
@@ -59,11 +66,15 @@ impl HostileServer {
 
     /// Starts a server that is correct until a client requests objects.
     pub async fn start_with_objects(objects: impl Fn() -> Reply + Send + Sync + 'static) -> Self {
+        Self::start_with_tag(OBJECT, objects).await
+    }
+
+    /// Starts such a server, whose tag `roll-out/v1.0.0` refers to this object.
+    pub async fn start_with_tag(object: &str, objects: impl Fn() -> Reply + Send + Sync + 'static) -> Self {
+        let tags = packets(&[&format!("{object} refs/tags/roll-out/v1.0.0\n")]);
         Self::start(move |line, body| match line {
             _ if line.starts_with("GET") => capabilities(),
-            _ if body.contains("command=ls-refs") => {
-                response(RESULT, &packets(&[&format!("{OBJECT} refs/tags/roll-out/v1.0.0\n")]))
-            }
+            _ if body.contains("command=ls-refs") => response(RESULT, &tags),
             _ => objects(),
         })
         .await

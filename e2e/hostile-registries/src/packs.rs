@@ -1,13 +1,12 @@
-//! Packs that need far more memory, time or space than their size suggests.
+//! Packs that need far more memory, time or space than their size suggests, and packs with other content than the tag.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use greenroom_registry::RegistryError;
-
-use crate::TestReader;
-use crate::hostile_server::{HostileServer, OBJECT, Reply, pack_response, packet, result, result_head};
+use crate::hostile_server::{HostileServer, Reply, pack_response, packet, result, result_head};
+use crate::repository::Repository;
+use crate::{HostileRegistry, Served};
 
 const COMMIT: u8 = 1;
 const BLOB: u8 = 3;
@@ -70,30 +69,28 @@ fn sealed(mut pack: Vec<u8>) -> Vec<u8> {
     pack
 }
 
-async fn refusal(reply: impl Fn() -> Reply + Send + Sync + 'static) -> RegistryError {
-    let server = HostileServer::start_with_objects(reply).await;
-    TestReader::new().fetch_expected(&server.url, "roll-out/v1.0.0", OBJECT).await.unwrap_err()
+/// A registry that responds so to a request for objects.
+fn objects(
+    name: &'static str,
+    reason: &'static str,
+    reply: impl Fn() -> Reply + Clone + Send + Sync + 'static,
+) -> HostileRegistry {
+    HostileRegistry::new(name, reason, move || {
+        let reply = reply.clone();
+        async move { Served::server(HostileServer::start_with_objects(reply).await) }
+    })
 }
 
-async fn pack_refusal(pack: Vec<u8>) -> RegistryError {
-    refusal(move || result(&pack_response(&pack))).await
-}
-
-#[tokio::test]
-async fn a_pack_with_a_huge_number_of_objects_is_refused() {
-    let error = pack_refusal(pack_head(u32::MAX)).await;
-    assert!(matches!(error, RegistryError::TooLarge { .. }), "{error:?}");
-}
-
-#[tokio::test]
-async fn a_huge_commit_is_refused() {
-    let error = pack_refusal([pack_head(1), object_head(COMMIT, 8 << 30)].concat()).await;
-    assert!(matches!(error, RegistryError::TooLarge { .. }), "{error:?}");
+fn pack(
+    name: &'static str,
+    reason: &'static str,
+    make: impl Fn() -> Vec<u8> + Clone + Send + Sync + 'static,
+) -> HostileRegistry {
+    objects(name, reason, move || result(&pack_response(&make())))
 }
 
 /// A few bytes that copy the same part of another object again and again.
-#[tokio::test]
-async fn a_delta_with_a_huge_result_is_refused() {
+fn delta_bomb() -> Vec<u8> {
     let base = [object_head(BLOB, 60_000), deflated(&vec![0; 60_000])].concat();
     let copies: usize = 8 << 10;
     let mut delta = [varint(60_000), varint(60_000 * copies as u64)].concat();
@@ -108,24 +105,43 @@ async fn a_delta_with_a_huge_result_is_refused() {
         rest >>= 7;
     }
     let object = [object_head(OFFSET_DELTA, delta.len() as u64), offset, deflated(&delta)].concat();
-    let error = pack_refusal(sealed([pack_head(2), base, object].concat())).await;
-    assert!(matches!(error, RegistryError::TooLarge { .. }), "{error:?}");
+    sealed([pack_head(2), base, object].concat())
 }
 
-#[tokio::test]
-async fn an_endless_pack_is_refused() {
+fn endless() -> Reply {
     let start = [pack_head(1), object_head(BLOB, 1 << 40), vec![0x78, 1]].concat();
     let start = [result_head(), packet(b"packfile\n"), packet(&[&[1], &start[..]].concat())].concat();
     let piece = packet(&[&[1][..], &stored_block(false, &vec![0; 60_000])].concat()).repeat(10);
-    let error =
-        refusal(move || Reply::Endless { start: start.clone(), piece: piece.clone(), pause: Duration::ZERO })
-            .await;
-    assert!(matches!(error, RegistryError::TooLarge { .. }), "{error:?}");
+    Reply::Endless { start, piece, pause: Duration::ZERO }
 }
 
-#[tokio::test]
-async fn a_pack_without_the_object_is_refused() {
-    let object = [object_head(BLOB, 1), deflated(b"x")].concat();
-    let error = pack_refusal(sealed([pack_head(1), object].concat())).await;
-    assert!(matches!(error, RegistryError::Protocol), "{error:?}");
+fn endless_messages() -> Reply {
+    let piece = packet(b"\x02all is well\n").repeat(1000);
+    Reply::Endless { start: [result_head(), packet(b"packfile\n")].concat(), piece, pause: Duration::ZERO }
+}
+
+/// The commit and the folders are those of the tag; the file is another one.
+async fn lying_digest() -> Served {
+    let repository = Repository::with_step();
+    let commit = repository.git(&["rev-parse", "HEAD"]);
+    let folders = repository.git(&["rev-parse", "HEAD^{tree}", "HEAD:roll-out"]);
+    let other = repository.blob(b"name: other\n");
+    let pack = repository.pack(&format!("{commit}\n{folders}\n{other}\n"));
+    let server = HostileServer::start_with_tag(&commit, move || result(&pack_response(&pack))).await;
+    Served::server(server)
+}
+
+pub fn all() -> Vec<HostileRegistry> {
+    let too_large = "too large to be read";
+    vec![
+        HostileRegistry::new("lying-digest", "its response is damaged", lying_digest).in_ci(),
+        pack("pack-without-the-object", "its response is damaged", || {
+            sealed([pack_head(1), object_head(BLOB, 1), deflated(b"x")].concat())
+        }),
+        pack("pack-object-count", too_large, || pack_head(u32::MAX)),
+        pack("pack-object-size", too_large, || [pack_head(1), object_head(COMMIT, 8 << 30)].concat()),
+        pack("delta-bomb", too_large, delta_bomb),
+        objects("endless-pack", too_large, endless),
+        objects("endless-messages", too_large, endless_messages),
+    ]
 }

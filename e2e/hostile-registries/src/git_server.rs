@@ -1,8 +1,7 @@
-//! A repository on disk, served by `git http-backend`.
+//! Serves a repository by `git http-backend`.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
+use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -10,86 +9,11 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-pub struct Repository {
-    folder: TempDir,
-}
-
-impl Repository {
-    pub fn new() -> Self {
-        let repository = Repository { folder: TempDir::new().unwrap() };
-        repository.git(&["init", "--quiet", "--initial-branch=main"]);
-        repository
-    }
-
-    /// A repository with the step `roll-out` and the lightweight tag `roll-out/v1.0.0`.
-    pub fn with_step() -> Self {
-        let repository = Self::new();
-        repository.write("roll-out/step.yaml", "name: roll-out\n");
-        repository.commit();
-        repository.git(&["tag", "roll-out/v1.0.0"]);
-        repository
-    }
-
-    pub fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    pub fn git(&self, arguments: &[&str]) -> String {
-        self.git_with(arguments, b"")
-    }
-
-    pub fn git_with(&self, arguments: &[&str], input: &[u8]) -> String {
-        let mut child = Command::new("git")
-            .args(["-c", "user.name=Test", "-c", "user.email=test@localhost", "-c", "commit.gpgsign=false"])
-            .args(["-c", "core.bigFileThreshold=1m"])
-            .args(arguments)
-            .current_dir(self.path())
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child.stdin.take().unwrap().write_all(input).unwrap();
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    }
-
-    pub fn write(&self, path: &str, text: &str) {
-        let path = self.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-
-    pub fn commit(&self) -> String {
-        self.git(&["add", "--all"]);
-        self.git(&["commit", "--quiet", "--allow-empty", "--message", "x"]);
-        self.git(&["rev-parse", "HEAD"])
-    }
-
-    pub fn blob(&self, content: &[u8]) -> String {
-        self.git_with(&["hash-object", "-w", "--stdin"], content)
-    }
-
-    /// Writes a tree of `MODE TYPE OBJECT<tab>NAME` lines.
-    pub fn tree(&self, lines: &str) -> String {
-        self.git_with(&["mktree", "--missing"], lines.as_bytes())
-    }
-
-    /// Makes a commit whose folder `roll-out` is this tree, with the tag `roll-out/v9.0.0`.
-    pub fn publish_tree(&self, tree: &str) {
-        let root = self.tree(&format!("040000 tree {tree}\troll-out\n"));
-        let commit = self.git(&["commit-tree", &root, "-m", "x"]);
-        self.git(&["tag", "--force", "roll-out/v9.0.0", &commit]);
-    }
-}
+use crate::repository::Repository;
 
 /// Called with the body of each request, before git gets it.
 pub type OnRequest = Arc<dyn Fn(&str) + Send + Sync>;
