@@ -3,6 +3,8 @@
 
 mod bench;
 mod canary;
+#[cfg(test)]
+mod example_steps;
 mod fault;
 mod hostile;
 mod id_tokens;
