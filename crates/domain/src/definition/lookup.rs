@@ -3,8 +3,9 @@
 use super::limits::{DEFAULT_POOL, NO_ENVIRONMENT};
 use super::model::{
     Definition, Environment, EnvironmentTemplate, EphemeralEnvironment, EphemeralSettings, LockedManifest,
-    Stage, StepReference,
+    Stage,
 };
+use super::step_reference::StepReference;
 use super::url::NAME_PLACEHOLDER;
 use crate::slug::Slug;
 use crate::step::StepLock;

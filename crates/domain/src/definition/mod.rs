@@ -17,6 +17,7 @@ mod outline;
 mod protection;
 mod raw;
 mod schema;
+mod step_reference;
 mod syntax;
 mod url;
 mod uses;
@@ -37,7 +38,7 @@ pub use limits::{
 pub use model::{
     Approval, ApprovalRule, ApprovalRules, Cache, Definition, DeployRule, Environment, EnvironmentTemplate,
     EphemeralEnvironment, EphemeralSettings, ForceReason, ForceRule, HandoverRule, Lease, LockedManifest,
-    LockedSteps, Only, OverrideRole, Retry, Runner, Scalar, Stage, Step, StepReference, StepSecret, StepWork,
+    LockedSteps, Only, OverrideRole, Retry, Runner, Stage, Step, StepSecret, StepWork,
 };
 pub use name_rules::is_cache_key;
 pub(crate) use name_rules::is_name;
@@ -45,6 +46,7 @@ pub use nearest::nearest;
 pub use protection::{DEFAULT_FORCE_ROLE, Weakened, weakens};
 pub(crate) use raw::Value as RawValue;
 pub use schema::json_schema;
+pub use step_reference::{Scalar, StepReference};
 pub use uses::FindManifest;
 pub use warning::{StagePlace, Warning};
 

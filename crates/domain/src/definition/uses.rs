@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use super::diagnostic::{Diagnostic, Document, Path, Report, quote};
 use super::located::{Entries, Located, Position};
-use super::model::{Definition, Stage, Step, StepReference, StepWork};
+use super::model::{Definition, Stage, Step, StepWork};
+use super::step_reference::StepReference;
 use super::{raw, yaml};
 use crate::step::{ProblemKind, StepManifest, StepProblem, Unresolved, check_step, forbidden};
 

@@ -2,8 +2,8 @@
 
 use super::diagnostic::{Diagnostic, Path, Report, quote};
 use super::located::{Entries, Located, Position};
-use super::model::Scalar;
 use super::name_rules::{self, RESERVED_PREFIX, VARIABLE_RULE};
+use super::step_reference::Scalar;
 use super::{limits, raw};
 use crate::slug::Slug;
 

@@ -1,4 +1,4 @@
-//! Variables that a step of a registry must not have, because they would run other code than what its digest stands for. The server
+//! Variables that a step of a registry must not have, because they would run other code than the content with its digest. The server
 //! checks them when a definition is saved; this is the second check, before the step starts.
 
 use greenroom_api_types::runner::{JobStep, StepStarted};

@@ -96,7 +96,8 @@ pub async fn update(
     }
     let changes = match new_definition {
         Some(checked) => {
-            step_changes(&command.step_lock(before.id, before.definition_version).await?, checked)
+            let locked = command.step_lock(before.id, before.definition_version).await?;
+            step_changes(&locked, &checked.stored.lock)
         }
         None => Vec::new(),
     };
@@ -129,7 +130,7 @@ pub async fn update_steps(
         let detail = "Another request saved the definition at the same time. Try again.";
         return Err(Failure::new(Code::Busy, detail));
     }
-    let changes = step_changes(&command.step_lock(before.id, seen).await?, checked);
+    let changes = step_changes(&command.step_lock(before.id, seen).await?, &checked.stored.lock);
     if changes.is_empty() {
         return Ok((before, changes));
     }

@@ -102,7 +102,7 @@ async fn a_definition_keeps_its_versions_until_its_steps_are_updated() {
     let is_there = async || newest().await["after"]["stepChanges"] == updated["stepChanges"];
     assert!(eventually(Duration::from_secs(5), is_there).await, "{}", newest().await);
 
-    // Another text resolves anew. Without `with`, the step has no replicas.
+    // Another text is resolved again.
     add_version(&fixture, &pool, &registry, "1.2.0").await;
     assert_eq!(save(&fixture, &format!("# changed\n{LOCKED}")).await.0, 200);
     assert_eq!(version(&fixture, 4).await["steps"][0]["version"], "1.2.0");

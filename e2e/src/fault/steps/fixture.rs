@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::fault::steps::Steps;
+use crate::fault::steps::options::Steps;
 use crate::fault::steps::registry::{STEP, StepRegistry};
 use crate::parts::deadline::Deadline;
 use crate::parts::output::print_progress;
@@ -177,7 +177,7 @@ impl StepFixture {
         lines.map(|(deployment, content)| (deployment.to_owned(), content.to_owned())).collect()
     }
 
-    /// Replaces bytes in the stored files of all steps, as somebody could who writes to the database.
+    /// Replaces bytes in the stored files of all steps, as an attacker with access to the database could.
     pub(super) async fn tamper(&self, from: &str, to: &str) -> anyhow::Result<()> {
         let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
         let statement = format!(

@@ -8,46 +8,20 @@
 
 mod check;
 mod fixture;
+mod options;
 mod registry;
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use clap::Args;
 use serde_json::json;
 
 use crate::fault::finding::FindingSummary;
 use crate::fault::steps::check::Checked;
 use crate::fault::steps::fixture::StepFixture;
+pub(crate) use crate::fault::steps::options::Steps;
 use crate::parts::interruption::Interruption;
-
-#[derive(Clone, Debug, Args)]
-pub(crate) struct Steps {
-    #[arg(long, default_value_t = 100)]
-    deployments: usize,
-    #[arg(long, default_value_t = 5)]
-    pipelines: usize,
-    /// Print one JSON object, and nothing else, on standard output.
-    #[arg(long)]
-    json: bool,
-    /// Keep the folder with logs and data in .stack.
-    #[arg(long)]
-    keep: bool,
-    /// Folder of greenroomd, greenroom-runner and greenroom-entry; this program's own if omitted.
-    #[arg(long)]
-    bin_dir: Option<PathBuf>,
-    /// Path of the entrypoint, if it is elsewhere.
-    #[arg(long)]
-    entry: Option<PathBuf>,
-    /// Path of the daemon, if it is elsewhere.
-    #[arg(long)]
-    daemon: Option<PathBuf>,
-    /// Name of a planted bug, for a daemon that `cargo xtask fault planted` has built.
-    #[arg(long)]
-    planted: Option<String>,
-}
 
 pub(crate) async fn run(options: Steps) -> anyhow::Result<ExitCode> {
     let started = Instant::now();

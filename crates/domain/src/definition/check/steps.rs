@@ -6,7 +6,8 @@ use super::Check;
 use super::fields::{LINE, SCRIPT, VALUE};
 use crate::definition::diagnostic::{Path, quote};
 use crate::definition::located::{Entries, Located};
-use crate::definition::model::{Retry, Scalar, Step, StepReference, StepWork};
+use crate::definition::model::{Retry, Step, StepWork};
+use crate::definition::step_reference::{Scalar, StepReference};
 use crate::definition::{limits, name_rules, raw, values};
 
 impl Check<'_> {

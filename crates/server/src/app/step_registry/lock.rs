@@ -12,7 +12,6 @@ use greenroom_domain::step::{
 use greenroom_store::Store;
 
 use super::resolve::{find, view};
-use crate::app::definition::Checked;
 use crate::app::failure::{Code, Failure};
 
 /// How many different references a definition may have.
@@ -82,8 +81,8 @@ pub fn lock_steps(
 }
 
 /// Returns what the lock of a new version changes, ordered by the references.
-pub fn step_changes(before: &StepLock, checked: &Checked) -> Vec<StepLockChange> {
-    let LockDiff { added, removed, changed } = lock_diff(before, &checked.stored.lock);
+pub fn step_changes(before: &StepLock, after: &StepLock) -> Vec<StepLockChange> {
+    let LockDiff { added, removed, changed } = lock_diff(before, after);
     let change = |uses: String, before: Option<&LockedStep>, after: Option<&LockedStep>| StepLockChange {
         before: before.map(|step| view(&uses, step)),
         after: after.map(|step| view(&uses, step)),
