@@ -1,10 +1,12 @@
 """Example organizations, people and pipelines. Seeding is idempotent: what exists is kept."""
 
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 
-from . import daemon, site
+from . import daemon, git, site
 from .home import CHECKOUT, write_private
 from .console import StackError, print_progress
 from .web import call
@@ -29,6 +31,9 @@ MEMBERS = (
 PROGRAMS = {"storefrontCi": "ci", "nightly": "ci", "fixAgent": "agent"}
 OTHER_OWNER = ("otherOrgOwner", "noor.aziz@globex.example.com", "Noor Aziz")
 DEFAULT_PIPELINE = "storefront"
+# The registry of the example steps, and the steps that the definitions use.
+REGISTRY, USED_STEPS = "greenroom", ("http-check", "shell")
+SYNC_DEADLINE_SECONDS = 60
 # What the definitions contain instead of the stack's own site.
 EXAMPLE_ORIGIN, EXAMPLE_PAGES, EXAMPLE_STEPS = "http://localhost:8080", "/srv/demo/site", "/srv/demo/steps"
 
@@ -137,6 +142,31 @@ class Seeding:
             self.saved["tokens"][f"{key}:{kind}"] = response["data"]["token"]
             self.save()
 
+    def registry(self):
+        """Publishes the example steps in a repository of this stack, and waits until a worker has read them."""
+        repository = git.repositories(self.home) / "steps.git"
+        command = [sys.executable, str(CHECKOUT / "steps" / "publish"), "--into", str(repository), "--without-images"]
+        published = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if published.returncode != 0:
+            raise StackError("the example steps could not be published", f"dev/stack reset{self.home.flag}", published.stderr)
+        url = f"{git.origin(self.home)}/steps.git"
+        made = self.post("/step-registries", {"name": REGISTRY, "url": url})
+        registries, owner = f"{self.base}/organizations/acme/step-registries", self.saved["tokens"]["owner"]
+        if not made:
+            _, response = call("GET", f"{registries}?limit=100", owner)
+            made = next(registry for registry in response["data"] if registry["name"] == REGISTRY)
+        path = f"{registries}/{made['id']}"
+        if made["url"] != url:
+            # The git server has another port than in the last run.
+            call("PATCH", path, owner, {"url": url})
+        end = time.monotonic() + SYNC_DEADLINE_SECONDS
+        for step in USED_STEPS:
+            while call("GET", f"{path}/steps/{step}", owner)[0] != 200:
+                if time.monotonic() > end:
+                    why = json.dumps(call("GET", path, owner)[1], indent=2)
+                    raise StackError("the example steps were not read", f"dev/stack logs worker{self.home.flag}", why)
+                time.sleep(0.1)
+
     def definition(self, file):
         """Returns the text of a definition with the address and the folders of this stack's site."""
         text = file.read_text().replace(EXAMPLE_ORIGIN, site.origin(self.home))
@@ -176,6 +206,7 @@ class Seeding:
             self.member(*member)
         for key, kind in PROGRAMS.items():
             self.program(key, kind)
+        self.registry()
         for file in sorted(Path(DEFINITIONS).glob("*.yaml")):
             self.pipeline(file)
         if "siteUrl" in self.saved:
