@@ -3,7 +3,7 @@
 use aws_lc_rs::aead::{AES_256_GCM_SIV, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::{hmac, rand};
 use greenroom_domain::id::{OrganizationId, OrganizationKeyId};
-use greenroom_domain::secret::{SealedValue, Secret, ValuePlace};
+use greenroom_domain::secret::{CredentialPlace, SealedValue, Secret, ValuePlace};
 use zeroize::Zeroizing;
 
 use crate::KeyError;
@@ -103,15 +103,41 @@ impl DataKey {
     }
 
     pub fn seal(&self, place: ValuePlace<'_>, value: &Secret) -> Result<SealedValue, KeyError> {
-        let (nonce, sealed) = self.cipher.seal(&self.bound_to(place), value.reveal())?;
-        Ok(SealedValue { key: self.id, nonce: nonce.to_vec(), sealed })
+        self.seal_for(&self.bound_to(place), value)
     }
 
     pub fn open(&self, place: ValuePlace<'_>, value: &SealedValue) -> Result<Secret, KeyError> {
+        self.open_for(&self.bound_to(place), value)
+    }
+
+    /// Seals the credential of a step registry.
+    pub fn seal_credential(
+        &self,
+        place: CredentialPlace<'_>,
+        value: &Secret,
+    ) -> Result<SealedValue, KeyError> {
+        self.seal_for(&self.credential_bound_to(place), value)
+    }
+
+    /// Opens the credential of a step registry.
+    pub fn open_credential(
+        &self,
+        place: CredentialPlace<'_>,
+        value: &SealedValue,
+    ) -> Result<Secret, KeyError> {
+        self.open_for(&self.credential_bound_to(place), value)
+    }
+
+    fn seal_for(&self, bound_to: &[u8], value: &Secret) -> Result<SealedValue, KeyError> {
+        let (nonce, sealed) = self.cipher.seal(bound_to, value.reveal())?;
+        Ok(SealedValue { key: self.id, nonce: nonce.to_vec(), sealed })
+    }
+
+    fn open_for(&self, bound_to: &[u8], value: &SealedValue) -> Result<Secret, KeyError> {
         if value.key != self.id {
             return Err(KeyError::NotOpened);
         }
-        let opened = self.cipher.open(&self.bound_to(place), &value.nonce, &value.sealed)?;
+        let opened = self.cipher.open(bound_to, &value.nonce, &value.sealed)?;
         Ok(Secret::from_opened(opened))
     }
 
@@ -136,157 +162,19 @@ impl DataKey {
             key.as_bytes(),
         ])
     }
+
+    fn credential_bound_to(&self, CredentialPlace { registry, url }: CredentialPlace<'_>) -> Vec<u8> {
+        let (organization, key, registry) = (self.organization.uuid(), self.id.uuid(), registry.uuid());
+        associated_data(&[
+            b"greenroom registry credential",
+            organization.as_bytes(),
+            registry.as_bytes(),
+            url.as_bytes(),
+            key.as_bytes(),
+        ])
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use base64::Engine;
-    use base64::engine::general_purpose::STANDARD;
-    use greenroom_domain::id::{PipelineId, SecretId};
-    use greenroom_domain::secret::{SecretScope, WrappedKey};
-    use uuid::Uuid;
-
-    use super::*;
-    use crate::key_ring::KeyRing;
-
-    const VALUE: &[u8] = b"correct horse battery staple";
-
-    /// Where a row can be moved to. Each field has two values that an attacker could swap.
-    #[derive(Clone, Debug, PartialEq, Eq)]
-    struct Row {
-        organization: OrganizationId,
-        secret: SecretId,
-        scope: SecretScope,
-        version: i32,
-        key: usize,
-    }
-
-    struct Fixture {
-        ring: KeyRing,
-        /// Two keys of each of two organizations.
-        keys: [[WrappedKey; 2]; 2],
-    }
-
-    fn uuid(number: u128) -> Uuid {
-        Uuid::from_u128(number)
-    }
-
-    fn organization(number: usize) -> OrganizationId {
-        OrganizationId::from(uuid(number as u128))
-    }
-
-    impl Fixture {
-        fn new() -> Self {
-            let text = format!("test:{}", STANDARD.encode([7; KEY_BYTES]));
-            let ring = KeyRing::parse(&text).unwrap_or_else(|error| panic!("{error}"));
-            // The ids of keys are equal in both organizations, as after a row was copied.
-            let key =
-                |own, number| ring.create(organization(own), OrganizationKeyId::from(uuid(number))).unwrap();
-            let keys = [[key(0, 100), key(0, 101)], [key(1, 100), key(1, 101)]];
-            Self { ring, keys }
-        }
-
-        fn data_key(&self, row: &Row) -> DataKey {
-            let own = usize::from(row.organization == organization(1));
-            self.ring.open_key(row.organization, &self.keys[own][row.key]).unwrap()
-        }
-
-        fn seal(&self, row: &Row) -> SealedValue {
-            let value = Secret::new(VALUE.to_vec()).unwrap_or_else(|error| panic!("{error}"));
-            self.data_key(row).seal(place(row), &value).unwrap()
-        }
-
-        fn opens(&self, row: &Row, sealed: &SealedValue) -> bool {
-            // As it is read from a row: the key's id is a column too, and moves with the rest.
-            let sealed = SealedValue { key: self.data_key(row).id(), ..sealed.clone() };
-            match self.data_key(row).open(place(row), &sealed) {
-                Ok(value) => value.reveal() == VALUE,
-                Err(_) => false,
-            }
-        }
-    }
-
-    fn place(row: &Row) -> ValuePlace<'_> {
-        ValuePlace { secret: row.secret, scope: &row.scope, version: row.version }
-    }
-
-    fn rows() -> Vec<Row> {
-        let pipeline = |number| PipelineId::from(uuid(number));
-        let mut scopes = vec![SecretScope::Organization];
-        for number in [10, 11] {
-            scopes.push(SecretScope::Pipeline(pipeline(number)));
-            for environment in ["qa", "production"] {
-                scopes.push(SecretScope::Environment(pipeline(number), environment.to_owned()));
-            }
-        }
-        let mut rows = Vec::new();
-        for (own, secret, version, key) in (0..16).map(|n| (n & 1, (n >> 1) & 1, (n >> 2) & 1, n >> 3)) {
-            for scope in &scopes {
-                rows.push(Row {
-                    organization: organization(own),
-                    secret: SecretId::from(uuid(1_000 + secret as u128)),
-                    scope: scope.clone(),
-                    version: 1 + version as i32,
-                    key,
-                });
-            }
-        }
-        rows
-    }
-
-    #[test]
-    fn no_swapped_row_opens() {
-        let (fixture, rows) = (Fixture::new(), rows());
-        let sealed: Vec<SealedValue> = rows.iter().map(|row| fixture.seal(row)).collect();
-        let mut swapped = 0;
-        for (from, value) in rows.iter().zip(&sealed) {
-            for to in &rows {
-                assert_eq!(fixture.opens(to, value), from == to, "{from:?} in the row of {to:?}");
-                swapped += usize::from(from != to);
-            }
-        }
-        assert_eq!(swapped, 112 * 111);
-    }
-
-    #[test]
-    fn no_damaged_value_opens() {
-        let fixture = Fixture::new();
-        let row = &rows()[0];
-        let value = fixture.seal(row);
-        for at in 0..value.sealed.len() {
-            let mut damaged = value.clone();
-            damaged.sealed[at] ^= 0x80;
-            assert!(!fixture.opens(row, &damaged));
-            assert!(
-                !fixture.opens(row, &SealedValue { sealed: value.sealed[..at].to_vec(), ..value.clone() })
-            );
-        }
-        for at in 0..value.nonce.len() {
-            let mut damaged = value.clone();
-            damaged.nonce[at] ^= 1;
-            assert!(!fixture.opens(row, &damaged));
-        }
-        assert!(fixture.opens(row, &value));
-    }
-
-    #[test]
-    fn equal_values_are_sealed_differently_and_the_value_is_not_in_it() {
-        let fixture = Fixture::new();
-        let row = &rows()[0];
-        let (one, other) = (fixture.seal(row), fixture.seal(row));
-        assert_ne!(one.sealed, other.sealed);
-        assert_eq!(one.sealed.len(), VALUE.len() + 16);
-        assert!(!one.sealed.windows(6).any(|bytes| VALUE.windows(6).any(|value| value == bytes)));
-    }
-
-    #[test]
-    fn a_fingerprint_depends_on_the_body_and_the_key() {
-        let fixture = Fixture::new();
-        let rows = rows();
-        let (one, other) = (&rows[0], rows.iter().find(|row| row.key == 1).unwrap());
-        let key = fixture.data_key(one);
-        assert_eq!(key.fingerprint(b"a"), key.fingerprint(b"a"));
-        assert_ne!(key.fingerprint(b"a"), key.fingerprint(b"b"));
-        assert_ne!(key.fingerprint(b"a"), fixture.data_key(other).fingerprint(b"a"));
-    }
-}
+#[path = "data_key_tests.rs"]
+mod tests;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use greenroom_domain::secret::Secret;
 use url::{Host, Url};
 use zeroize::Zeroizing;
 
@@ -34,17 +35,17 @@ pub enum InvalidSource {
 /// A user name and a password. It can't be printed, and its memory is overwritten when it is dropped.
 #[derive(Clone)]
 pub struct Credential {
-    username: String,
+    username: Zeroizing<String>,
     password: Zeroizing<String>,
 }
 
 impl Credential {
     /// A token of a forge, which is the password of the user `x-access-token`.
     pub fn token(token: Zeroizing<String>) -> Result<Self, InvalidSource> {
-        Self::new(TOKEN_USERNAME.to_owned(), token)
+        Self::new(TOKEN_USERNAME.to_owned().into(), token)
     }
 
-    pub fn new(username: String, password: Zeroizing<String>) -> Result<Self, InvalidSource> {
+    pub fn new(username: Zeroizing<String>, password: Zeroizing<String>) -> Result<Self, InvalidSource> {
         let is_line = |text: &str| {
             !text.is_empty() && text.len() <= MAX_CREDENTIAL_BYTES && !text.contains(char::is_control)
         };
@@ -53,6 +54,22 @@ impl Credential {
         } else {
             Err(InvalidSource::Credential)
         }
+    }
+
+    /// Returns the form in which it is sealed: user name and password, separated by the first `:`.
+    pub fn to_secret(&self) -> Secret {
+        let mut bytes = Zeroizing::new(Vec::with_capacity(self.username.len() + 1 + self.password.len()));
+        bytes.extend_from_slice(self.username.as_bytes());
+        bytes.push(b':');
+        bytes.extend_from_slice(self.password.as_bytes());
+        Secret::from_opened(bytes)
+    }
+
+    /// Reads the form of [`Credential::to_secret`].
+    pub fn from_secret(secret: &Secret) -> Result<Self, InvalidSource> {
+        let text = std::str::from_utf8(secret.reveal()).map_err(|_| InvalidSource::Credential)?;
+        let (username, password) = text.split_once(':').ok_or(InvalidSource::Credential)?;
+        Self::new(username.to_owned().into(), password.to_owned().into())
     }
 
     pub(crate) fn username(&self) -> &str {
@@ -195,9 +212,24 @@ mod tests {
         for text in ["", "a\nhost=evil.example", "a\0b"] {
             assert!(Credential::token(secret(text)).is_err());
         }
-        assert!(Credential::new("a:b".to_owned(), secret("hunter2")).is_err());
+        assert!(Credential::token(secret(&"a".repeat(MAX_CREDENTIAL_BYTES + 1))).is_err());
+        assert!(Credential::new(secret("a:b"), secret("hunter2")).is_err());
         let credential = Credential::token(secret("hunter2")).unwrap();
         let source = Source::new("https://git.example/x", Some(credential)).unwrap();
         assert!(!format!("{source:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn a_credential_is_the_same_after_it_was_sealed() {
+        let secret = |text: &str| Zeroizing::new(text.to_owned());
+        for (username, password) in [("bot", "a:b::"), ("x-access-token", "pässwort"), ("a", ":")] {
+            let credential = Credential::new(secret(username), secret(password)).unwrap();
+            let read = Credential::from_secret(&credential.to_secret()).unwrap();
+            assert_eq!((read.username(), read.password()), (username, password));
+        }
+        for damaged in [&b"no separator"[..], b":password", b"user:", b"user:a\nb", b"user:\xff", b""] {
+            let damaged = Secret::from_opened(damaged.to_vec().into());
+            assert!(Credential::from_secret(&damaged).is_err());
+        }
     }
 }

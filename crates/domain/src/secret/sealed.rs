@@ -1,7 +1,7 @@
 //! What the database holds of keys and values: sealed bytes, which only the crate `keys` can open.
 
 use super::scope::SecretScope;
-use crate::id::{OrganizationKeyId, SecretId};
+use crate::id::{OrganizationKeyId, RegistryId, SecretId};
 
 /// A data key of an organization, wrapped with a master key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,4 +27,12 @@ pub struct ValuePlace<'a> {
     pub secret: SecretId,
     pub scope: &'a SecretScope,
     pub version: i32,
+}
+
+/// What the sealed credential of a step registry is bound to, besides its organization and its data key. It does not
+/// open for another registry or another address, so that a changed row can't send it elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub struct CredentialPlace<'a> {
+    pub registry: RegistryId,
+    pub url: &'a str,
 }

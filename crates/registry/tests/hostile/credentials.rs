@@ -56,7 +56,7 @@ async fn the_credential_is_sent_and_is_in_no_argument() {
 async fn a_user_name_can_be_given() {
     let repository = Repository::with_step();
     let server = GitServer::start_with(&repository, Some(BOT.to_owned()), Arc::new(|_| {})).await;
-    let credential = Credential::new("bot".to_owned(), PASSWORD.to_owned().into()).unwrap();
+    let credential = Credential::new("bot".to_owned().into(), PASSWORD.to_owned().into()).unwrap();
     let tags = TestReader::new().reader.list_tags(&private(&server.url, credential), &bounds()).await;
     assert_eq!(tags.unwrap().len(), 1);
 }
