@@ -9,9 +9,9 @@ use base64::engine::general_purpose::STANDARD;
 use tokio::time::Instant;
 
 use crate::program::{ProcessLimits, RunError, run};
-use crate::signer::AllowedSigner;
 use crate::tag_object::{TagObject, TagSignature};
 use greenroom_domain::step::StepTag;
+use greenroom_domain::step_registry::AllowedSigner;
 
 const NAMESPACE: &[u8] = b"git";
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -77,7 +77,7 @@ pub async fn verify_signature(
     }
     // A key may be listed several times, with other names or times.
     let mut result = Err(SignatureError::UnknownKey);
-    for signer in signers.iter().filter(|signer| signer.key() == envelope.key) {
+    for signer in signers.iter().filter(|signer| is_key_of(signer, &envelope.key)) {
         result = verify(payload, armored, signer, folder).await;
         if result.is_ok() {
             break;
@@ -95,7 +95,7 @@ async fn verify(
     let folder =
         tempfile::Builder::new().prefix("signature-").tempdir_in(folder).map_err(SignatureError::Program)?;
     let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes);
-    write("signers", format!("{signer}\n").as_bytes()).map_err(SignatureError::Program)?;
+    write("signers", line(signer).as_bytes()).map_err(SignatureError::Program)?;
     write("signature", armored).map_err(SignatureError::Program)?;
     let mut command = LIMITS.command("ssh-keygen");
     command
@@ -116,6 +116,16 @@ async fn verify(
     }
     let is_out_of_time = ["has expired", "not yet valid"].iter().any(|text| output.stderr.contains(text));
     Err(if is_out_of_time { SignatureError::NotValidNow } else { SignatureError::Invalid })
+}
+
+fn is_key_of(signer: &AllowedSigner, key: &[u8]) -> bool {
+    STANDARD.decode(signer.key()).is_ok_and(|decoded| decoded == key)
+}
+
+/// Returns a line of an allowed-signers file, for git's signatures only.
+fn line(signer: &AllowedSigner) -> String {
+    let times: String = signer.options().map(|(name, time)| format!(",{name}=\"{time}\"")).collect();
+    format!("{} namespaces=\"git\"{times} {} {}\n", signer.name(), signer.key_type(), signer.key())
 }
 
 /// The parts of a signature that decide which key is used (PROTOCOL.sshsig of OpenSSH). They are not authenticated
@@ -146,4 +156,26 @@ impl Envelope {
 fn split_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     rest.split_at_checked(usize::try_from(u32::from_be_bytes(*length)).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_written_for_one_namespace() {
+        let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f";
+        for (signer, expected) in [
+            (
+                format!("alice@example.com {key} a comment"),
+                format!("alice@example.com namespaces=\"git\" {key}\n"),
+            ),
+            (
+                format!("a valid-before=20300101Z,valid-after=\"20260101\" {key}"),
+                format!("a namespaces=\"git\",valid-before=\"20300101Z\",valid-after=\"20260101\" {key}\n"),
+            ),
+        ] {
+            assert_eq!(line(&AllowedSigner::new(&signer).unwrap()), expected);
+        }
+    }
 }

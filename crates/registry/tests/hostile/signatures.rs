@@ -3,15 +3,16 @@
 use std::path::Path;
 
 use greenroom_domain::step::StepTag;
+use greenroom_domain::step_registry::AllowedSigner;
 use greenroom_hostile_registries::keys::{Keys, annotate, sign, sign_as_file, signer_line};
 use greenroom_hostile_registries::repository::Repository;
 use greenroom_hostile_registries::signatures::TAG;
-use greenroom_registry::{AllowedSigner, SignatureError, Signer, verify_signature};
+use greenroom_registry::{SignatureError, Signer, verify_signature};
 use tempfile::TempDir;
 
 /// A line of an allowed-signers file for this key.
 fn signer(name: &str, options: &str, key: &Path) -> AllowedSigner {
-    signer_line(name, options, key).parse().unwrap()
+    AllowedSigner::new(&signer_line(name, options, key)).unwrap()
 }
 
 async fn verify(object: &[u8], tag: &str, signers: &[AllowedSigner]) -> Result<Signer, SignatureError> {

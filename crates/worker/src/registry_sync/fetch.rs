@@ -2,10 +2,9 @@
 
 use greenroom_domain::definition::Diagnostic;
 use greenroom_domain::step::{self, FileMode, StepManifest, StepTag, content_digest, content_lines};
-use greenroom_domain::step_registry::RefusalKind;
+use greenroom_domain::step_registry::{AllowedSigner, RefusalKind};
 use greenroom_registry::{
-    AllowedSigner, Bounds, FetchedStep, ObjectId, RegistryError, RegistryReader, SignatureError, Source,
-    verify_signature,
+    Bounds, FetchedStep, ObjectId, RegistryError, RegistryReader, SignatureError, Source, verify_signature,
 };
 use greenroom_store::step_registry::{NewStepVersion, TagRefusal};
 

@@ -1,6 +1,7 @@
 //! One synchronization of one registry.
 
-use greenroom_registry::{AllowedSigner, Bounds, RegistryReader, Source};
+use greenroom_domain::step_registry::AllowedSigner;
+use greenroom_registry::{Bounds, RegistryReader, Source};
 use greenroom_store::step_registry::{SyncBatch, SyncEnd};
 use greenroom_store::system::step_registry::DueRegistry;
 use greenroom_store::{Store, StoreError, with_db_timeout};
@@ -40,10 +41,10 @@ impl RegistrySync<'_> {
             Err(error) => return self.fail(error.to_string()).await,
         };
         let signers: Result<Vec<AllowedSigner>, _> =
-            self.due.signers.iter().map(|line| line.parse()).collect();
+            self.due.signers.iter().map(|line| AllowedSigner::new(line)).collect();
         let signers = match signers {
             Ok(signers) => signers,
-            Err(error) => return self.fail(error.to_string()).await,
+            Err(error) => return self.fail(format!("a signer {error}")).await,
         };
         let bounds = Bounds::default();
         let advertised = match self.reader.list_tags(&source, &bounds).await {

@@ -66,7 +66,14 @@ const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QE
 fn a_signer_is_a_name_with_a_public_key() {
     let signer = AllowedSigner::new(&format!(" alice@example.com  {KEY} a comment ")).unwrap();
     assert_eq!(signer.as_str(), format!("alice@example.com {KEY} a comment"));
-    assert_eq!(signer.name(), "alice@example.com");
+    assert_eq!((signer.name(), signer.options().count()), ("alice@example.com", 0));
+    let key = KEY.split_once(' ').unwrap();
+    assert_eq!((signer.key_type(), signer.key()), key);
+    let limited = format!("a valid-after=20260101,valid-before=\"20300101Z\" {KEY} b=c");
+    let limited = AllowedSigner::new(&limited).unwrap();
+    let options: Vec<_> = limited.options().collect();
+    assert_eq!(options, [("valid-after", "20260101"), ("valid-before", "20300101Z")]);
+    assert_eq!((limited.key_type(), limited.key()), key);
     for good in [
         format!("a {KEY}"),
         format!("a valid-before=\"20300101Z\" {KEY}"),
@@ -91,6 +98,7 @@ fn a_signer_is_a_name_with_a_public_key() {
         (KEY.to_owned(), Name),
         (format!("a namespaces=\"file\" {KEY}"), Option),
         (format!("a valid-before=\"x\" {KEY}"), Option),
+        (format!("a valid-before=20300101,valid-before=20400101 {KEY}"), Option),
         (format!("a valid-before=\"20300101\",cert-authority {KEY}"), Option),
         (format!("a cert-authority {KEY}"), Key),
         (format!("a {}", KEY.replace("ssh-ed25519", "ssh-dss")), Key),
