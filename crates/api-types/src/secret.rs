@@ -89,6 +89,10 @@ impl SecretText {
     pub fn into_bytes(self) -> Vec<u8> {
         self.0.into_bytes()
     }
+
+    pub fn into_string(self) -> String {
+        self.0
+    }
 }
 
 impl std::fmt::Debug for SecretText {

@@ -2,10 +2,11 @@
 
 use greenroom_domain::step_registry as domain;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::open_enum::open_enum;
+use crate::secret::SecretText;
 
 open_enum!(
     StepRegistryStatus(domain::RegistryStatus),
@@ -30,6 +31,8 @@ pub struct StepRegistry {
     pub require_signature: bool,
     /// How long a version has to be known before something is resolved to it.
     pub minimum_age_seconds: i64,
+    /// Whether a credential is set. It can never be read back.
+    pub has_credential: bool,
     pub status: StepRegistryStatus,
     /// When it was last synchronized without a failure. Null: never.
     pub synced_at: Option<Timestamp>,
@@ -45,8 +48,42 @@ pub struct StepRegistry {
     pub deleted_at: Option<Timestamp>,
 }
 
+/// The credential of a private repository. No response contains it.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, try_from = "serde_json::Value")]
+pub struct RegistryCredential {
+    /// One line without `:`. Default: `x-access-token`, which forges expect with a token.
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 4096, write_only)]
+    pub username: Option<SecretText>,
+    /// A password or a token: one line.
+    #[schema(value_type = String, min_length = 1, max_length = 4096, write_only)]
+    pub password: SecretText,
+}
+
+/// Serde's own messages would repeat a value of another type.
+impl TryFrom<serde_json::Value> for RegistryCredential {
+    type Error = &'static str;
+
+    fn try_from(value: serde_json::Value) -> Result<Self, &'static str> {
+        let serde_json::Value::Object(mut fields) = value else {
+            return Err("must be an object with a `password`");
+        };
+        let mut text = |name| match fields.remove(name) {
+            None | Some(serde_json::Value::Null) => Ok(None),
+            Some(value) => SecretText::deserialize(value).map(Some),
+        };
+        let username = text("username").map_err(|_| "must have a text as `username`")?;
+        let password = text("password").ok().flatten().ok_or("must have a text as `password`")?;
+        if fields.is_empty() {
+            Ok(Self { username, password })
+        } else {
+            Err("must have no other fields than `username` and `password`")
+        }
+    }
+}
+
 /// A new registry.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateStepRegistry {
     #[schema(example = "acme", pattern = "^[a-z][a-z0-9-]{0,62}$")]
@@ -67,32 +104,40 @@ pub struct CreateStepRegistry {
     #[serde(default)]
     #[schema(minimum = 0, maximum = 7_776_000)]
     pub minimum_age_seconds: i64,
+    /// For a private repository. It is sent to the host of `url` only, and can never be read back. Default: none.
+    #[schema(write_only)]
+    pub credential: Option<RegistryCredential>,
 }
 
 /// Changes to a registry. Fields that are left out stay unchanged.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UpdateStepRegistry {
     /// Definitions that name the registry are not changed, and what they have locked stays locked.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^[a-z][a-z0-9-]{0,62}$")]
     pub name: Option<String>,
     /// Versions that are known stay as they are: a tag of another repository that refers to another object is refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 255)]
     pub url: Option<String>,
     /// Replaces the list.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 50)]
     pub signers: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub require_signature: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0, maximum = 7_776_000)]
     pub minimum_age_seconds: Option<i64>,
     /// Whether it is disabled: not synchronized, and nothing new is resolved from it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
+    /// Replaces the credential; `null` removes it. Another `url` needs it again: the stored one is for the former address.
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<RegistryCredential>, write_only)]
+    pub credential: Option<Option<RegistryCredential>>,
+}
+
+/// Distinguishes `null` from a field that is left out.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
 }
 
 /// A step of a registry.

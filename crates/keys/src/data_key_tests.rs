@@ -115,9 +115,7 @@ fn no_damaged_value_opens() {
         let mut damaged = value.clone();
         damaged.sealed[at] ^= 0x80;
         assert!(!fixture.opens(row, &damaged));
-        assert!(
-            !fixture.opens(row, &SealedValue { sealed: value.sealed[..at].to_vec(), ..value.clone() })
-        );
+        assert!(!fixture.opens(row, &SealedValue { sealed: value.sealed[..at].to_vec(), ..value.clone() }));
     }
     for at in 0..value.nonce.len() {
         let mut damaged = value.clone();

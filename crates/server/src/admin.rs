@@ -88,7 +88,8 @@ pub enum AdminCommand {
     /// Wrap the data keys of all organizations with the active master key, online. Run this after a new master
     /// key was put first in the list and all daemons have read it; then the old one can be removed.
     RewrapKeys,
-    /// Make a new data key for an organization, and seal the values of all of its secrets with it, online.
+    /// Make a new data key for an organization, and seal the values of all of its secrets and the credentials of its step
+    /// registries with it, online.
     Reseal {
         /// The organization's slug.
         #[arg(long)]

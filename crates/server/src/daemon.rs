@@ -256,6 +256,7 @@ pub async fn run_worker(
     let (store, health) = (databases.system.clone(), databases.health.clone());
     let all = vec![store.clone(), databases.requests.clone()];
     tasks.run(|stop| health::watch(store, all, health, stop));
+    let registry_keys = keys.clone();
     tasks.run(|stop| reload_keys(keys, stop));
     let (store, own) = (databases.system.clone(), engine.clone());
     tasks.run_when_ready(&databases.health, move |stop| installation::identify(store, own, stop));
@@ -279,7 +280,9 @@ pub async fn run_worker(
     let store = databases.system.clone();
     tasks.run_when_ready(&databases.health, move |stop| cleanup::run(store, stop));
     let (store, reader) = (databases.system.clone(), work.outbound.registry_reader());
-    tasks.run_when_ready(&databases.health, move |stop| registry_sync::run(store, reader, stop));
+    tasks.run_when_ready(&databases.health, move |stop| {
+        registry_sync::run(store, reader, registry_keys, stop)
+    });
     let (store, retention) = (databases.system.clone(), retention.retention());
     tasks.run_when_ready(&databases.health, move |stop| housekeeping::run(store, retention, stop));
     serve_operators(&tasks, operator, &databases.health, &draining).await?;

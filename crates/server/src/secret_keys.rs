@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use greenroom_domain::id::{OrganizationId, OrganizationKeyId};
-use greenroom_domain::secret::{SealedValue, ValuePlace};
+use greenroom_domain::secret::{CredentialPlace, SealedValue, ValuePlace};
 use greenroom_domain::slug::Slug;
 use greenroom_keys::{DataKey, KeyRing, Keys};
 use greenroom_store::Store;
 use greenroom_store::secret::StaleValue;
+use greenroom_store::step_registry::StaleCredential;
 use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
@@ -55,8 +56,8 @@ pub async fn rewrap_keys(store: &Store, keys: &Keys) -> anyhow::Result<Value> {
     }
 }
 
-/// Makes a new data key for an organization, and seals all of its values with it. Values that are set
-/// concurrently with the former key are found by the next batch.
+/// Makes a new data key for an organization, and seals the values of its secrets and the credentials of its step registries
+/// with it. What is set concurrently with the former key is found by the next batch.
 pub async fn reseal(store: &Store, keys: &Keys, slug: &Slug) -> anyhow::Result<Value> {
     let ring = ring(keys)?;
     let Some((organization, _)) = store.organization_by_slug(slug).await? else {
@@ -74,13 +75,24 @@ pub async fn reseal(store: &Store, keys: &Keys, slug: &Slug) -> anyhow::Result<V
     loop {
         let batch = store.stale_values(organization, BATCH_SIZE).await?;
         if batch.is_empty() {
-            return Ok(json!({ "keyId": new.id(), "resealed": resealed }));
+            break;
         }
         for stale in batch {
             let sealed = reseal_value(&former, &new, &stale)
                 .with_context(|| format!("can't open version {} of {}", stale.version, stale.secret))?;
             store.reseal_value(organization, &stale, &sealed).await?;
             resealed += 1;
+        }
+    }
+    loop {
+        let batch = store.stale_credentials(organization, BATCH_SIZE).await?;
+        if batch.is_empty() {
+            return Ok(json!({ "keyId": new.id(), "resealed": resealed }));
+        }
+        for stale in batch {
+            let sealed = reseal_credential(&former, &new, &stale)
+                .with_context(|| format!("can't open the credential of {}", stale.registry))?;
+            resealed += u32::from(store.reseal_credential(organization, &stale, &sealed).await?);
         }
     }
 }
@@ -108,6 +120,17 @@ fn reseal_value(
     let place = ValuePlace { secret: stale.secret, scope: &stale.scope, version: stale.version };
     let value = key.open(place, &stale.value)?;
     Ok(new.seal(place, &value)?)
+}
+
+fn reseal_credential(
+    former: &HashMap<OrganizationKeyId, DataKey>,
+    new: &DataKey,
+    stale: &StaleCredential,
+) -> anyhow::Result<SealedValue> {
+    let key = former.get(&stale.value.key).context("its data key is missing")?;
+    let place = CredentialPlace { registry: stale.registry, url: &stale.url };
+    let credential = key.open_credential(place, &stale.value)?;
+    Ok(new.seal_credential(place, &credential)?)
 }
 
 async fn former_keys(

@@ -2240,7 +2240,8 @@ export interface paths {
          * Create a step registry
          * @description Definitions refer to it by its name, which is unique in the organization. It is synchronized immediately, and every 15
          *     minutes after that; `syncedAt` is null until the first synchronization has ended. An organization has 200 registries at
-         *     most. The same key with the same body returns the same record for 24 hours.
+         *     most. A `credential` can never be read back; it needs a master key in the server (`503 secrets_unavailable`). The same key
+         *     with the same body returns the same record for 24 hours.
          */
         post: operations["create_step_registry"];
         delete?: never;
@@ -2297,9 +2298,12 @@ export interface paths {
         head?: never;
         /**
          * Change a step registry
-         * @description Another `url`, other `signers` or another `requireSignature` begin a synchronization, which reads again what was refused;
-         *     one that runs does not count. Versions that are known stay as they are, and so does everything that is locked. Fields
-         *     that are left out stay unchanged, and a request that changes nothing records no event.
+         * @description Another `url` or `credential`, other `signers` or another `requireSignature` begin a synchronization; one that runs does not
+         *     count. Another `url` lets it read again all tags that were refused, and other rules for signatures those that were
+         *     refused for their signature. If a credential is set, another `url` needs it again, or null (`422` at `/credential`): it is
+         *     never sent to another address than the one it was set for. Versions that are known stay as they are, and so does
+         *     everything that is locked. Fields that are left out stay unchanged, and a request that changes nothing records no
+         *     event; a `credential` is always a change.
          */
         patch: operations["update_step_registry"];
         trace?: never;
@@ -3414,6 +3418,7 @@ export interface components {
          *     }
          */
         CreateStepRegistry: {
+            credential?: components["schemas"]["RegistryCredential"] | null;
             /**
              * Format: int64
              * @description How long a version has to be known before something is resolved to it. Default: 0.
@@ -4507,6 +4512,8 @@ export interface components {
                 deletedAt?: string | null;
                 /** @description Why the status is `degraded`. */
                 error?: string | null;
+                /** @description Whether a credential is set. It can never be read back. */
+                hasCredential: boolean;
                 /** @example reg_0190a0b0-0000-7000-8000-000000000001 */
                 id: string;
                 /**
@@ -6158,6 +6165,8 @@ export interface components {
                 deletedAt?: string | null;
                 /** @description Why the status is `degraded`. */
                 error?: string | null;
+                /** @description Whether a credential is set. It can never be read back. */
+                hasCredential: boolean;
                 /** @example reg_0190a0b0-0000-7000-8000-000000000001 */
                 id: string;
                 /**
@@ -6662,6 +6671,13 @@ export interface components {
             type: string;
         } & {
             [key: string]: unknown;
+        };
+        /** @description The credential of a private repository. No response contains it. */
+        RegistryCredential: {
+            /** @description A password or a token: one line. */
+            password: string;
+            /** @description One line without `:`. Default: `x-access-token`, which forges expect with a token. */
+            username?: string | null;
         };
         /** @description A step of a registry. */
         RegistryStep: {
@@ -7328,6 +7344,8 @@ export interface components {
             deletedAt?: string | null;
             /** @description Why the status is `degraded`. */
             error?: string | null;
+            /** @description Whether a credential is set. It can never be read back. */
+            hasCredential: boolean;
             /** @example reg_0190a0b0-0000-7000-8000-000000000001 */
             id: string;
             /**
@@ -7687,6 +7705,7 @@ export interface components {
          *     }
          */
         UpdateStepRegistry: {
+            credential?: components["schemas"]["RegistryCredential"] | null;
             /** @description Whether it is disabled: not synchronized, and nothing new is resolved from it. */
             disabled?: boolean | null;
             /** Format: int64 */

@@ -10,8 +10,10 @@ use greenroom_api_types::step_registry::{
 use greenroom_domain::policy::action::{RegistryManage, RegistryRead};
 use greenroom_store::step_registry::RegistryRecord;
 
+use crate::app::command::{Interruption, OpenCommand};
 use crate::app::failure::Failure;
 use crate::app::precondition::IfMatch;
+use crate::app::secret::sealing::OrganizationKeys;
 use crate::app::step_registry::{self, registry_view};
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
@@ -42,7 +44,8 @@ pub async fn list_step_registries(
 ///
 /// Definitions refer to it by its name, which is unique in the organization. It is synchronized immediately, and every 15
 /// minutes after that; `syncedAt` is null until the first synchronization has ended. An organization has 200 registries at
-/// most. The same key with the same body returns the same record for 24 hours.
+/// most. A `credential` can never be read back; it needs a master key in the server (`503 secrets_unavailable`). The same key
+/// with the same body returns the same record for 24 hours.
 #[utoipa::path(post, path = "/organizations/{orgId}/step-registries", tag = "step-registries",
     params(OrganizationPath, IdempotencyKey),
     request_body = CreateStepRegistry,
@@ -52,8 +55,8 @@ pub async fn create_step_registry(
     key: IdempotencyKey,
     body: Body<CreateStepRegistry>,
 ) -> HandlerResult {
-    let mut command = permit.open(key, &body.bytes).await?;
-    let created = step_registry::create(&mut command, body.value).await?;
+    let (keys, mut command) = open(&permit, key, &body.bytes, body.value.credential.is_some()).await?;
+    let created = step_registry::create(&mut command, keys.as_ref(), body.value).await?;
     command.finish(respond(StatusCode::CREATED, created)?).await
 }
 
@@ -74,9 +77,12 @@ pub async fn get_step_registry(
 
 /// Change a step registry
 ///
-/// Another `url`, other `signers` or another `requireSignature` begin a synchronization, which reads again what was refused;
-/// one that runs does not count. Versions that are known stay as they are, and so does everything that is locked. Fields
-/// that are left out stay unchanged, and a request that changes nothing records no event.
+/// Another `url` or `credential`, other `signers` or another `requireSignature` begin a synchronization; one that runs does not
+/// count. Another `url` lets it read again all tags that were refused, and other rules for signatures those that were
+/// refused for their signature. If a credential is set, another `url` needs it again, or null (`422` at `/credential`): it is
+/// never sent to another address than the one it was set for. Versions that are known stay as they are, and so does
+/// everything that is locked. Fields that are left out stay unchanged, and a request that changes nothing records no
+/// event; a `credential` is always a change.
 #[utoipa::path(patch, path = "/organizations/{orgId}/step-registries/{registryId}", tag = "step-registries",
     params(OrganizationPath, RegistryPath, IdempotencyKey, IfMatch),
     request_body = UpdateStepRegistry,
@@ -89,8 +95,9 @@ pub async fn update_step_registry(
     body: Body<UpdateStepRegistry>,
 ) -> HandlerResult {
     let id = parse_id(&path.0.registry_id)?;
-    let mut command = permit.open(key, &body.bytes).await?;
-    let updated = step_registry::update(&mut command, id, &condition, body.value).await?;
+    let has_credential = matches!(body.value.credential, Some(Some(_)));
+    let (keys, mut command) = open(&permit, key, &body.bytes, has_credential).await?;
+    let updated = step_registry::update(&mut command, keys.as_ref(), (id, &condition), body.value).await?;
     command.finish(respond(StatusCode::OK, updated)?).await
 }
 
@@ -149,6 +156,22 @@ pub async fn resolve_step(
     let (store, organization) = (&permit.app.store, permit.organization());
     let data = step_registry::resolve::resolve(store, organization, &body.value.uses).await?;
     Ok(Json(Data { data }))
+}
+
+/// Opens the command of a request. If its body has a credential, the keys that seal it are opened, and the hash of the body that
+/// is stored for an `Idempotency-Key` is keyed, so that the credential can't be guessed from it.
+async fn open(
+    permit: &Permit<RegistryManage>,
+    key: IdempotencyKey,
+    body: &[u8],
+    has_credential: bool,
+) -> Result<(Option<OrganizationKeys>, OpenCommand), Interruption> {
+    if !has_credential {
+        return Ok((None, permit.open(key, body).await?));
+    }
+    let keys = OrganizationKeys::open(&permit.app, permit.organization()).await?;
+    let command = permit.open_with_fingerprint(key, keys.fingerprint(body)).await?;
+    Ok((Some(keys), command))
 }
 
 fn respond(status: StatusCode, registry: RegistryRecord) -> Result<RecordResponse, Failure> {

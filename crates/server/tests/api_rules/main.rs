@@ -2,6 +2,9 @@
 //! each test.
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
+#[path = "../../../registry/tests/hostile/git_server.rs"]
+#[expect(dead_code, clippy::expect_used, reason = "shared with the tests of the registry crate")]
+mod git_server;
 #[path = "../support/proxy.rs"]
 mod proxy;
 #[path = "../support/mod.rs"]
@@ -39,7 +42,9 @@ mod preconditions;
 mod problems;
 mod protection;
 mod rate_limits;
+mod registry_credentials;
 mod registry_steps;
+mod registry_sync;
 mod rejected_tokens;
 mod repositories;
 mod responses;

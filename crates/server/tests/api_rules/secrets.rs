@@ -23,7 +23,7 @@ fn text(value: &Value) -> String {
 }
 
 /// Returns everything that the database contains, as text.
-async fn dump(pool: &PgPool) -> String {
+pub async fn dump(pool: &PgPool) -> String {
     let tables = "select table_name from information_schema.tables where table_schema = 'public'
                   and table_type = 'BASE TABLE'";
     let tables: Vec<String> = sqlx::query_scalar(tables).fetch_all(pool).await.unwrap();

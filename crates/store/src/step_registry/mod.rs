@@ -2,6 +2,7 @@
 //! changed or deleted: locks refer to them.
 
 mod candidates;
+mod credential;
 mod lock;
 mod read;
 mod step;
@@ -16,11 +17,12 @@ use greenroom_domain::id::{RegistryId, UserId};
 use greenroom_domain::step_registry::RegistryStatus;
 use jiff::Timestamp;
 
+pub use self::credential::{CredentialChange, StaleCredential};
 pub use self::step::StepRecord;
 pub use self::sync::{KnownTags, NewStepVersion, PublishedTag, RefusedTag, SyncBatch, SyncEnd, TagRefusal};
 pub use self::usage::StepUsageRecord;
 pub use self::version::{StepVersionDetail, StepVersionRecord};
-pub use self::write::RegistryContent;
+pub use self::write::{RegistryChange, RegistryContent};
 use crate::StoreError;
 use crate::error::parse_column;
 
@@ -32,6 +34,7 @@ pub struct RegistryRecord {
     pub signers: Vec<String>,
     pub require_signature: bool,
     pub minimum_age_seconds: i32,
+    pub has_credential: bool,
     pub status: RegistryStatus,
     pub synced_at: Option<Timestamp>,
     pub next_sync_at: Timestamp,
@@ -50,6 +53,7 @@ struct Row {
     signers: Vec<String>,
     require_signature: bool,
     minimum_age_seconds: i32,
+    has_credential: bool,
     status: String,
     synced_at: Option<jiff_sqlx::Timestamp>,
     next_sync_at: jiff_sqlx::Timestamp,
@@ -72,6 +76,7 @@ impl TryFrom<Row> for RegistryRecord {
             signers: row.signers,
             require_signature: row.require_signature,
             minimum_age_seconds: row.minimum_age_seconds,
+            has_credential: row.has_credential,
             status: parse_column("step_registries.status", &row.status)?,
             synced_at: row.synced_at.map(jiff_sqlx::Timestamp::to_jiff),
             next_sync_at: row.next_sync_at.to_jiff(),

@@ -11,9 +11,10 @@ macro_rules! registry_query {
     ($condition:literal, $($argument:expr),* $(,)?) => {
         sqlx::query_as!(
             Row,
-            "select r.id, r.name, r.url, r.signers, r.require_signature, r.minimum_age_seconds, r.status, r.synced_at,
-                    r.next_sync_at, r.error, r.revision, r.created_at, r.created_by, r.updated_at, r.deleted_at
-             from step_registries r where r.organization_id = $1 and " + $condition,
+            r#"select r.id, r.name, r.url, r.signers, r.require_signature, r.minimum_age_seconds,
+                      r.credential_sealed is not null as "has_credential!", r.status, r.synced_at, r.next_sync_at, r.error,
+                      r.revision, r.created_at, r.created_by, r.updated_at, r.deleted_at
+               from step_registries r where r.organization_id = $1 and "# + $condition,
             $($argument),*
         )
     };

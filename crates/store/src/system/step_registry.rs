@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use greenroom_domain::id::{OrganizationId, RegistryId};
+use greenroom_domain::secret::SealedValue;
 use jiff::Timestamp;
 
 use crate::{Store, StoreError};
@@ -17,6 +18,7 @@ pub struct DueRegistry {
     /// Lines with a name and a public SSH key.
     pub signers: Vec<String>,
     pub require_signature: bool,
+    pub credential: Option<SealedValue>,
     /// Also identifies the lease.
     pub leased_until: Timestamp,
 }
@@ -39,13 +41,19 @@ impl Store {
                      order by next_sync_at limit 1 for update skip locked) due
                where r.organization_id = due.organization_id and r.id = due.id
                returning r.organization_id, r.id, r.name, r.url, r.signers, r.require_signature,
-                         r.leased_until as "leased_until!""#,
+                         r.credential_key_id, r.credential_nonce, r.credential_sealed, r.leased_until as "leased_until!""#,
             lease.as_secs_f64(),
             &busy,
         )
         .fetch_optional(&self.pool())
         .await?;
         Ok(row.map(|row| DueRegistry {
+            credential: match (row.credential_key_id, row.credential_nonce, row.credential_sealed) {
+                (Some(key), Some(nonce), Some(sealed)) => {
+                    Some(SealedValue { key: key.into(), nonce, sealed })
+                }
+                _ => None,
+            },
             organization_id: row.organization_id.into(),
             id: row.id.into(),
             name: row.name,

@@ -4,6 +4,7 @@
 //! per organization is read at a time, so that slow registries of one organization do not hold up those of others. The store
 //! leases registries, so that several workers do not read the same one.
 
+mod credential;
 mod fetch;
 mod plan;
 mod registry;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use greenroom_domain::id::OrganizationId;
+use greenroom_keys::Keys;
 use greenroom_registry::RegistryReader;
 use greenroom_store::system::step_registry::DueRegistry;
 use greenroom_store::{Store, with_db_timeout};
@@ -30,8 +32,8 @@ const SYNC_TIMEOUT: Duration = Duration::from_secs(8 * 60);
 /// Longer than a synchronization, so that none loses its lease.
 const LEASE: Duration = Duration::from_secs(10 * 60);
 
-/// Runs until shutdown.
-pub async fn run(store: Store, reader: RegistryReader, stop: CancellationToken) {
+/// Runs until shutdown. The master keys open the credentials of private registries.
+pub async fn run(store: Store, reader: RegistryReader, keys: Keys, stop: CancellationToken) {
     let mut running = FuturesUnordered::new();
     let mut busy: HashSet<OrganizationId> = HashSet::new();
     let mut next_poll = Instant::now();
@@ -45,7 +47,7 @@ pub async fn run(store: Store, reader: RegistryReader, stop: CancellationToken) 
                 match lease(&store, &busy).await {
                     Some(due) => {
                         busy.insert(due.organization_id);
-                        running.push(synchronize(&store, &reader, due));
+                        running.push(synchronize(&store, &reader, &keys, due));
                     }
                     None => next_poll = Instant::now() + POLL_INTERVAL,
                 }
@@ -66,8 +68,13 @@ async fn lease(store: &Store, busy: &HashSet<OrganizationId>) -> Option<DueRegis
 }
 
 /// Synchronizes one registry, and returns its organization.
-async fn synchronize(store: &Store, reader: &RegistryReader, due: DueRegistry) -> OrganizationId {
-    let sync = RegistrySync { store, reader, due: &due };
+async fn synchronize(
+    store: &Store,
+    reader: &RegistryReader,
+    keys: &Keys,
+    due: DueRegistry,
+) -> OrganizationId {
+    let sync = RegistrySync { store, reader, keys, due: &due };
     let ended = match tokio::time::timeout(SYNC_TIMEOUT, sync.run()).await {
         Ok(ended) => ended,
         Err(_) => {

@@ -1,11 +1,13 @@
 //! One synchronization of one registry.
 
 use greenroom_domain::step_registry::AllowedSigner;
+use greenroom_keys::Keys;
 use greenroom_registry::{Bounds, RegistryReader, Source};
 use greenroom_store::step_registry::{SyncBatch, SyncEnd};
 use greenroom_store::system::step_registry::DueRegistry;
 use greenroom_store::{Store, StoreError, with_db_timeout};
 
+use super::credential;
 use super::fetch::{Fetched, fetch};
 use super::plan::{SyncPlan, plan};
 
@@ -31,12 +33,17 @@ impl SyncOutcome {
 pub(super) struct RegistrySync<'a> {
     pub(super) store: &'a Store,
     pub(super) reader: &'a RegistryReader,
+    pub(super) keys: &'a Keys,
     pub(super) due: &'a DueRegistry,
 }
 
 impl RegistrySync<'_> {
     pub(super) async fn run(&self) -> Result<SyncOutcome, StoreError> {
-        let source = match Source::new(&self.due.url, None) {
+        let credential = match credential::open(self.store, self.keys, self.due).await? {
+            Ok(credential) => credential,
+            Err(error) => return self.fail(error.to_string()).await,
+        };
+        let source = match Source::new(&self.due.url, credential) {
             Ok(source) => source,
             Err(error) => return self.fail(error.to_string()).await,
         };

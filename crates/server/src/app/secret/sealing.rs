@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use greenroom_api_types::runner::StepSecret;
 use greenroom_domain::id::{OrganizationId, OrganizationKeyId};
-use greenroom_domain::secret::{SealedValue, Secret, ValuePlace};
+use greenroom_domain::secret::{CredentialPlace, SealedValue, Secret, ValuePlace};
 use greenroom_keys::{DataKey, KeyError, KeyRing};
 use greenroom_store::secret::StepSecrets;
 use uuid::Uuid;
@@ -40,6 +40,15 @@ impl OrganizationKeys {
 
     pub fn seal(&self, place: ValuePlace<'_>, value: &Secret) -> Result<SealedValue, Failure> {
         self.active.seal(place, value).map_err(unavailable)
+    }
+
+    /// Seals the credential of a step registry.
+    pub fn seal_credential(
+        &self,
+        place: CredentialPlace<'_>,
+        value: &Secret,
+    ) -> Result<SealedValue, Failure> {
+        self.active.seal_credential(place, value).map_err(unavailable)
     }
 
     /// Returns the fingerprint of a request with a value in its body.

@@ -1,5 +1,6 @@
 //! Step registries: creating, changing and deleting them. A worker synchronizes them (`store/step_registry/sync.rs`).
 
+mod credential;
 pub mod diff;
 pub mod lock;
 pub mod resolve;
@@ -11,20 +12,27 @@ use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::RegistryId;
 use greenroom_domain::secret::is_name;
 use greenroom_domain::step_registry::{
-    AllowedSigner, MAX_MINIMUM_AGE_SECONDS, MAX_REGISTRIES, MAX_SIGNERS, RegistryStatus, RegistryUrl, subject,
+    AllowedSigner, MAX_MINIMUM_AGE_SECONDS, MAX_REGISTRIES, MAX_SIGNERS, RefusalKind, RegistryStatus,
+    RegistryUrl, subject,
 };
-use greenroom_store::step_registry::{RegistryContent, RegistryRecord};
+use greenroom_store::step_registry::{RegistryChange, RegistryContent, RegistryRecord};
 use greenroom_store::{Command, StoreError};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::app::failure::{Code, Failure};
 use crate::app::precondition::IfMatch;
+use crate::app::secret::sealing::OrganizationKeys;
 pub use crate::app::step_registry::view::{
     etag_suffix, registry_view, step_view, usage_view, version_detail_view, version_view,
 };
 
-pub async fn create(command: &mut Command, request: CreateStepRegistry) -> Result<RegistryRecord, Failure> {
+/// Creates a registry. `keys` are needed if the request has a credential.
+pub async fn create(
+    command: &mut Command,
+    keys: Option<&OrganizationKeys>,
+    request: CreateStepRegistry,
+) -> Result<RegistryRecord, Failure> {
     let content = RegistryContent {
         name: checked_name(&request.name)?,
         url: checked_url(&request.url)?,
@@ -33,40 +41,65 @@ pub async fn create(command: &mut Command, request: CreateStepRegistry) -> Resul
         minimum_age_seconds: checked_age(request.minimum_age_seconds)?,
         status: RegistryStatus::Active,
     };
+    let id = RegistryId::from(Uuid::now_v7());
+    let credential = request.credential.map(|given| credential::seal(keys, (id, &content.url), given));
+    let credential = credential.transpose()?;
     if command.lock_step_registry_count().await? >= MAX_REGISTRIES {
         let detail = format!(
             "An organization has {MAX_REGISTRIES} step registries at most. Delete one that is not used any more."
         );
         return Err(Failure::new(Code::InvalidState, detail).with("limit", MAX_REGISTRIES.into()));
     }
-    let id = RegistryId::from(Uuid::now_v7());
-    let created = command.create_step_registry(id, &content).await;
+    let created = command.create_step_registry(id, &content, credential.as_ref()).await;
     let created = created.map_err(|error| name_taken(error, &content.name))?;
     record_event(command, EventType::RegistryCreated, id, (None, Some(payload(&created)))).await?;
     Ok(created)
 }
 
+/// Changes a registry. `keys` are needed if the request has a credential.
 pub async fn update(
     command: &mut Command,
-    id: RegistryId,
-    condition: &IfMatch,
-    request: UpdateStepRegistry,
+    keys: Option<&OrganizationKeys>,
+    (id, condition): (RegistryId, &IfMatch),
+    mut request: UpdateStepRegistry,
 ) -> Result<RegistryRecord, Failure> {
     let before = live(command, id).await?;
     condition.check(before.revision)?;
+    let given = request.credential.take();
     let (old, new) = (content_of(&before), changed(&before, request)?);
-    if old == new {
+    let credential = credential::change(keys, &before, &new.url, given)?;
+    let changes_credential = credential.is_change();
+    if old == new && !changes_credential {
         return Ok(before);
     }
-    // What was refused may be accepted now.
-    let reads_again =
-        old.url != new.url || old.signers != new.signers || old.require_signature != new.require_signature;
-    let is_enabled = old.status == RegistryStatus::Disabled && new.status != RegistryStatus::Disabled;
-    let updated = command.update_step_registry(id, &new, reads_again || is_enabled).await;
+    let forgotten_refusals = forgotten_refusals(&old, &new);
+    let change = RegistryChange {
+        content: &new,
+        credential,
+        forgotten_refusals,
+        synchronizes: !forgotten_refusals.is_empty() || changes_credential,
+    };
+    let updated = command.update_step_registry(id, &change).await;
     let updated = updated.map_err(|error| name_taken(error, &new.name))?;
-    let payloads = (Some(payload(&before)), Some(payload(&updated)));
-    record_event(command, EventType::RegistryUpdated, id, payloads).await?;
+    let mut after = payload(&updated);
+    if changes_credential {
+        after["credentialChanged"] = true.into();
+    }
+    record_event(command, EventType::RegistryUpdated, id, (Some(payload(&before)), Some(after))).await?;
     Ok(updated)
+}
+
+/// Returns which refusals may not hold any more: their tags are read again.
+fn forgotten_refusals(old: &RegistryContent, new: &RegistryContent) -> &'static [RefusalKind] {
+    use RefusalKind::{Invalid, SignatureRefused, TagMoved};
+    let is_enabled = old.status == RegistryStatus::Disabled && new.status != RegistryStatus::Disabled;
+    if old.url != new.url || is_enabled {
+        &[Invalid, SignatureRefused, TagMoved]
+    } else if old.signers != new.signers || old.require_signature != new.require_signature {
+        &[SignatureRefused]
+    } else {
+        &[]
+    }
 }
 
 /// Deletes a registry. What definitions have locked goes on, because content is kept by digest. Deleting it again changes
@@ -184,6 +217,7 @@ fn payload(registry: &RegistryRecord) -> Value {
         "signers": registry.signers,
         "requireSignature": registry.require_signature,
         "minimumAgeSeconds": registry.minimum_age_seconds,
+        "hasCredential": registry.has_credential,
         "disabled": registry.status == RegistryStatus::Disabled,
     })
 }

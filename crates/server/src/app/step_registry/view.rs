@@ -13,6 +13,7 @@ pub fn registry_view(registry: RegistryRecord) -> wire::StepRegistry {
         signers: registry.signers,
         require_signature: registry.require_signature,
         minimum_age_seconds: registry.minimum_age_seconds.into(),
+        has_credential: registry.has_credential,
         status: registry.status.into(),
         synced_at: registry.synced_at,
         next_sync_at: registry.next_sync_at,
