@@ -7411,6 +7411,11 @@ export interface components {
             /** Format: date-time */
             startedAt?: string | null;
             status: components["schemas"]["StepStatus"];
+            /**
+             * @description The digest of the files of the step of a registry, as the definition has locked it; null for other steps.
+             * @example sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+             */
+            stepDigest?: string | null;
         };
         /**
          * @description The status of a step. `failed`: the step itself failed; `errored`: the platform failed; `skipped`: its attempt ended before it started. Final: `succeeded`, `failed`, `errored`, `canceled`, `skipped`. Clients must accept values that are not listed.

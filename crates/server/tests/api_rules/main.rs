@@ -2,9 +2,6 @@
 //! each test.
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
-#[path = "../../../registry/tests/hostile/git_server.rs"]
-#[expect(dead_code, clippy::expect_used, reason = "shared with the tests of the registry crate")]
-mod git_server;
 #[path = "../support/proxy.rs"]
 mod proxy;
 #[path = "../support/mod.rs"]

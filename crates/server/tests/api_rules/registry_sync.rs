@@ -5,6 +5,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use greenroom_hostile_registries::git_server::GitServer;
+use greenroom_hostile_registries::repository::Repository;
 use greenroom_keys::{KeySource, Keys};
 use greenroom_server::config::OutboundConfig;
 use greenroom_server::secret_keys::reseal;
@@ -15,7 +17,6 @@ use sqlx::PgPool;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::git_server::{GitServer, Repository};
 use crate::requests::success;
 use crate::step_registries::{manifest, send, types};
 use crate::support::database::TestDatabase;
@@ -27,7 +28,7 @@ const BOT: &str = "Basic Ym90Omh1bnRlcjItaHVudGVyMg==";
 
 /// A repository with the step `roll-out`, without a tag.
 fn repository() -> Repository {
-    let repository = Repository::new();
+    let repository = Repository::init();
     repository.write("roll-out/step.yaml", &manifest("first"));
     repository.commit();
     repository

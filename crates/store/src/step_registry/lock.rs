@@ -64,7 +64,7 @@ impl OrgTransaction {
     }
 
     /// Writes the lock of a new version of a definition.
-    pub(crate) async fn write_step_lock(
+    pub async fn write_step_lock(
         &mut self,
         pipeline: PipelineId,
         version: i32,
