@@ -6,6 +6,8 @@ use sha2::{Digest, Sha256};
 
 use crate::tree::StepFile;
 
+const BLOCK_BYTES: usize = 512;
+
 /// A tar archive of a step's files: sorted by path, without times, owned by user 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Archive {
@@ -16,7 +18,8 @@ pub struct Archive {
 impl Archive {
     /// Packs files, which have to be sorted by path.
     pub(crate) fn pack(files: &[StepFile]) -> io::Result<Self> {
-        let mut builder = tar::Builder::new(Vec::new());
+        // A growing buffer would be copied, and need up to three times the memory of the files.
+        let mut builder = tar::Builder::new(Vec::with_capacity(max_bytes(files)));
         for file in files {
             let mut header = tar::Header::new_gnu();
             header.set_entry_type(tar::EntryType::Regular);
@@ -31,6 +34,12 @@ impl Archive {
         let sha256 = Sha256::digest(&bytes).into();
         Ok(Self { bytes, sha256 })
     }
+}
+
+/// A file has a header, more of them if its path is long, and is filled up to a whole number of blocks. Two blocks are the end.
+fn max_bytes(files: &[StepFile]) -> usize {
+    let bytes = |file: &StepFile| file.bytes.len() + file.path.len() + 5 * BLOCK_BYTES;
+    files.iter().map(bytes).sum::<usize>() + 2 * BLOCK_BYTES
 }
 
 #[cfg(test)]
@@ -54,6 +63,7 @@ mod tests {
         ];
         let archive = Archive::pack(&files).unwrap();
         assert_eq!(archive, Archive::pack(&files).unwrap());
+        assert!(archive.bytes.len() <= max_bytes(&files));
         let mut unpacked = Vec::new();
         for entry in tar::Archive::new(archive.bytes.as_slice()).entries().unwrap() {
             let mut entry = entry.unwrap();

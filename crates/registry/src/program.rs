@@ -14,6 +14,8 @@ const KEPT_STDERR_BYTES: usize = 8 * 1024;
 /// A program that prints more than this is ended.
 const MAX_STDERR_BYTES: usize = 1 << 20;
 const CHUNK_BYTES: usize = 16 * 1024;
+/// What a buffer needs beyond its content, so that it does not grow while the end is found.
+const READ_MARGIN_BYTES: usize = 1024;
 
 /// The limits of each process, which it inherits to those that it starts.
 #[derive(Clone, Copy, Debug)]
@@ -108,7 +110,8 @@ impl Drop for Group {
 }
 
 async fn read_all(stream: Option<impl AsyncRead + Unpin>, max_bytes: usize) -> Result<Vec<u8>, RunError> {
-    let mut read = Vec::new();
+    // A growing buffer would be copied. What is not used of this one is not resident.
+    let mut read = Vec::with_capacity(max_bytes + READ_MARGIN_BYTES);
     if let Some(stream) = stream {
         let limit = max_bytes as u64 + 1;
         stream.take(limit).read_to_end(&mut read).await.map_err(RunError::Start)?;
