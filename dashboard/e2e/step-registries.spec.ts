@@ -58,14 +58,14 @@ test("a registry is added, and the page of its step is its documentation", async
   const page = await open("admin", `/o/${stack.org}/step-registries`);
   await page.getByRole("button", { name: "Add a registry" }).first().click();
   const dialog = dialogOf(page);
-  await dialog.getByLabel("Name").fill("Platform Steps");
+  await dialog.getByLabel("Name", { exact: true }).fill("Platform Steps");
   await dialog.getByLabel("Signers").fill("# of the platform team\nreleases@example.test");
   await dialog.getByLabel("Minimum age", { exact: true }).fill("91");
   await dialog.getByRole("button", { name: "Add" }).click();
   for (const text of [/^It begins with a small letter/, /^Enter an address/, /^Line 2: a name and/, /90 days at most/])
     await expect(dialog.getByText(text)).toBeVisible();
   await expectAccessible(page, "dialog add a registry");
-  await dialog.getByLabel("Name").fill(name);
+  await dialog.getByLabel("Name", { exact: true }).fill(name);
   await dialog.getByLabel("Address").fill(repository.url);
   await dialog.getByLabel("Signers").fill("");
   await dialog.getByLabel("Minimum age", { exact: true }).fill("0");
@@ -227,9 +227,26 @@ test("a registry is changed, disabled, enabled and deleted", async ({ open, stac
   await expect(page.getByRole("region", { name: "Facts" })).toContainText("Minimum age1 d 12 h");
   await expect(page.getByRole("row", { name: /^scan/ })).toContainText("Too new");
 
+  // A credential is written, and never shown.
+  await page.getByRole("button", { name: "Change" }).click();
+  await expect(dialog.getByText("Only for a private repository")).toBeVisible();
+  await dialog.getByLabel("User name").fill("bot");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(dialog.getByText("Enter the password or token too.")).toBeVisible();
+  await dialog.getByLabel("Password or token").fill("hunter2-hunter2");
+  await expectAccessible(page, "dialog change a registry");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(dialog).toHaveCount(0);
+  await page.getByRole("button", { name: "Change" }).click();
+  await expect(dialog.getByText("A credential is set.", { exact: false })).toBeVisible();
+  await expect(dialog.getByLabel("Password or token")).toHaveValue("");
+  await dialog.getByLabel(/^Remove the credential/).check();
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(dialog).toHaveCount(0);
+
   // Never over a change of somebody else.
   await page.getByRole("button", { name: "Change" }).click();
-  await dialog.getByLabel("Name").fill(`${name}-x`);
+  await dialog.getByLabel("Name", { exact: true }).fill(`${name}-x`);
   await api.send("owner", "PATCH", `/step-registries/${id}`, { minimumAgeSeconds: 0 });
   await dialog.getByRole("button", { name: "Save" }).click();
   await expect(dialog.getByText("Somebody else changed it")).toBeVisible();

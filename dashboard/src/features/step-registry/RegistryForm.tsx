@@ -10,6 +10,7 @@ import { registryForm as texts } from "@/texts/en/stepRegistry";
 import { Button } from "@/ui/Button";
 import { Field, TextArea } from "@/ui/Field";
 import { AgeFields } from "./AgeFields";
+import { CredentialFields } from "./CredentialFields";
 import { changeOf, type Form, formOf, invalidSigner, lineOfSigner, type Mistake, mistakesOf, requestOf } from "./form";
 
 type Props = { org: string; registry?: RegistryRecord; onDone: (registry: StepRegistry) => void };
@@ -21,7 +22,7 @@ export function RegistryForm({ org, registry, onDone }: Props) {
   const [form, setForm] = useState(() => formOf(original));
   const [isTouched, setTouched] = useState(false);
   const set = (next: Partial<Form>) => setForm({ ...form, ...next });
-  const mistakes = mistakesOf(form);
+  const mistakes = mistakesOf(form, original);
   const wrongLine = invalidSigner(form);
   const save = useMutation({
     mutationFn: (): Promise<StepRegistry> =>
@@ -67,6 +68,12 @@ export function RegistryForm({ org, registry, onDone }: Props) {
         onChange={(event) => set({ url: event.target.value })}
       />
       {original && form.url.trim() !== original.url && <Warning text={texts.urlChanged} />}
+      <CredentialFields
+        form={form}
+        isSet={original?.hasCredential ?? false}
+        error={errorOf("credential", "/credential") ?? errorOf("credentialAgain", "/credential/password")}
+        onChange={set}
+      />
       <TextArea
         label={texts.signers}
         hint={texts.signersHint}

@@ -76,3 +76,20 @@ test("a change contains only what differs", () => {
     requireSignature: false,
   });
 });
+
+test("a credential is sent only if it is entered, and again for another address", () => {
+  const set = { ...registry, hasCredential: true };
+  const form = formOf(set);
+  expect(mistakesOf(form, set)).toEqual([]);
+  expect(changeOf(set, form)).toEqual({});
+  expect(mistakesOf({ ...form, username: "bot" }, set)).toEqual(["credential"]);
+  const moved = { ...form, url: "https://other.example.com/steps.git" };
+  expect(mistakesOf(moved, set)).toEqual(["credentialAgain"]);
+  expect(mistakesOf(moved, registry)).toEqual([]);
+  expect(changeOf(set, { ...moved, password: "x" })).toEqual({ url: moved.url, credential: { password: "x" } });
+  expect(changeOf(set, { ...form, username: " bot ", password: "x" })).toEqual({
+    credential: { username: "bot", password: "x" },
+  });
+  expect(mistakesOf({ ...moved, isPublic: true }, set)).toEqual([]);
+  expect(changeOf(set, { ...form, isPublic: true })).toEqual({ credential: null });
+});

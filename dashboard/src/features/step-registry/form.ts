@@ -17,9 +17,14 @@ export type Form = {
   requiresSignature: boolean;
   age: string;
   unit: Unit;
+  /** Empty if it is not given: the server never returns it. */
+  username: string;
+  password: string;
+  /** The credential that is set is removed. */
+  isPublic: boolean;
 };
 
-export type Mistake = "name" | "url" | "signersMissing" | "age";
+export type Mistake = "name" | "url" | "signersMissing" | "age" | "credential" | "credentialAgain";
 
 export function formOf(registry?: StepRegistry): Form {
   return {
@@ -28,6 +33,9 @@ export function formOf(registry?: StepRegistry): Form {
     signers: (registry?.signers ?? []).join("\n"),
     requiresSignature: registry?.requireSignature ?? false,
     ...ageOf(registry?.minimumAgeSeconds ?? 0),
+    username: "",
+    password: "",
+    isPublic: false,
   };
 }
 
@@ -40,7 +48,7 @@ function ageOf(seconds: number): Pick<Form, "age" | "unit"> {
 
 const NAME = /^[a-z][a-z0-9-]{0,62}$/;
 
-export function mistakesOf(form: Form): Mistake[] {
+export function mistakesOf(form: Form, registry?: StepRegistry): Mistake[] {
   const mistakes: Mistake[] = [];
   if (!NAME.test(form.name)) mistakes.push("name");
   // Which hosts may use http, the server knows.
@@ -48,7 +56,16 @@ export function mistakesOf(form: Form): Mistake[] {
   if (form.requiresSignature && signersOf(form).length === 0) mistakes.push("signersMissing");
   const seconds = secondsOf(form);
   if (seconds === undefined || seconds > MAX_AGE) mistakes.push("age");
+  const isGiven = form.password !== "";
+  if (form.username.trim() !== "" && !isGiven && !form.isPublic) mistakes.push("credential");
+  // It is sent to one address only, so the server wants it again for another one.
+  else if (registry?.hasCredential && form.url.trim() !== registry.url && !isGiven && !form.isPublic)
+    mistakes.push("credentialAgain");
   return mistakes;
+}
+
+function credentialOf({ username, password }: Form): NewRegistry["credential"] {
+  return password === "" ? undefined : { username: username.trim() || undefined, password };
 }
 
 function secondsOf({ age, unit }: Form): number | undefined {
@@ -86,6 +103,7 @@ export function requestOf(form: Form): NewRegistry {
     signers: signersOf(form).map(({ text }) => text),
     requireSignature: form.requiresSignature,
     minimumAgeSeconds: secondsOf(form) ?? 0,
+    credential: credentialOf(form),
   };
 }
 
@@ -98,5 +116,7 @@ export function changeOf(registry: StepRegistry, form: Form): RegistryChange {
   if (JSON.stringify(next.signers) !== JSON.stringify(registry.signers)) change.signers = next.signers;
   if (next.requireSignature !== registry.requireSignature) change.requireSignature = next.requireSignature;
   if (next.minimumAgeSeconds !== registry.minimumAgeSeconds) change.minimumAgeSeconds = next.minimumAgeSeconds;
+  if (form.isPublic) change.credential = null;
+  else if (next.credential) change.credential = next.credential;
   return change;
 }

@@ -79,11 +79,20 @@ export const registry = {
   kinds: { moved: "The tag was moved", signature: "No valid signature" },
 };
 
+export const credential = {
+  hint: "Only for a private repository",
+  isSet: "A credential is set. What you enter replaces it; leave both empty to keep it.",
+  username: "User name",
+  usernameHint: "Leave it empty for a token of GitHub, GitLab or Forgejo",
+  password: "Password or token",
+  remove: "Remove the credential: the repository is public",
+};
+
 export const registryForm = {
   name: "Name",
   nameHint: "The first part of uses: acme/roll-out@v2",
   url: "Address",
-  urlHint: "The https address of a git repository that needs no credentials",
+  urlHint: "The https address of a git repository",
   urlChanged:
     "Known versions stay as they are. A tag of the other repository that publishes a known version with other content is refused.",
   renamed:
@@ -100,6 +109,8 @@ export const registryForm = {
     url: "Enter an address that begins with https://",
     signersMissing: "Add a signer, or accept tags without a signature.",
     age: "A whole number, and 90 days at most.",
+    credential: "Enter the password or token too.",
+    credentialAgain: "Enter it again: it is sent to one address only, and this is another one. Or remove it.",
   },
   signerInvalid: (line: number) =>
     `Line ${line}: a name and a public SSH key, as in a .pub file, separated by a space. For example: releases@example.com ssh-ed25519 AAAA…`,
