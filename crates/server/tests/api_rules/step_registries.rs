@@ -47,6 +47,32 @@ pub async fn types(server: &TestServer, pool: &PgPool, owner: &Caller) -> Vec<St
     types.filter(|name| name.starts_with("registry.") || name.starts_with("step.")).collect()
 }
 
+/// The authors of a registry must not fill the database.
+#[tokio::test]
+async fn the_steps_of_an_organization_have_a_size() {
+    let (_database, pool) = TestDatabase::create().await;
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let id = registry(&server, &owner, "acme").await;
+    let store = &server.server.app.store;
+    for (version, mebibytes) in [("1.0.0", 700), ("1.1.0", 700), ("1.2.0", 300)] {
+        let mut new = new_version("roll-out", version, &manifest(version));
+        new.bytes = mebibytes * 1024 * 1024;
+        publish(store, &pool, &id, vec![new]).await;
+    }
+    let versions = server.get(&owner, &format!("/step-registries/{id}/steps/roll-out/versions")).await;
+    let versions: Vec<&Value> =
+        versions["data"].as_array().unwrap().iter().map(|one| &one["version"]).collect();
+    assert_eq!(versions, ["1.2.0", "1.0.0"]);
+    // Another organization has its own.
+    let other = server.organization("globex").await;
+    let id = registry(&server, &other, "globex").await;
+    publish(store, &pool, &id, vec![new_version("roll-out", "1.0.0", &manifest("1.0.0"))]).await;
+    let versions = server.get(&other, &format!("/step-registries/{id}/steps/roll-out/versions")).await;
+    assert_eq!(versions["data"].as_array().unwrap().len(), 1);
+    server.end().await;
+}
+
 #[tokio::test]
 async fn a_registry_is_created_changed_and_deleted() {
     let (_database, pool) = TestDatabase::create().await;

@@ -18,6 +18,10 @@ const SYNC_INTERVAL_SECONDS: f64 = 15.0 * 60.0;
 /// After failures the interval is doubled, up to this factor.
 const MAX_BACK_OFF: i32 = 4;
 
+/// How many versions of steps an organization has at most, and how large their files are together.
+const MAX_VERSIONS: i64 = 20_000;
+const MAX_BYTES: i64 = 1024 * 1024 * 1024;
+
 /// How many problems the error of a registry names.
 const MAX_PROBLEMS: i64 = 5;
 
@@ -49,6 +53,16 @@ impl OrgTransaction {
         due: &DueRegistry,
         new: &NewStepVersion,
     ) -> Result<(), StoreError> {
+        if let Some(reason) = self.refusal_for_space(new).await? {
+            let refusal = TagRefusal {
+                name: new.name.clone(),
+                version: new.version.clone(),
+                object: new.tag_object.clone(),
+                kind: RefusalKind::Invalid,
+                reason,
+            };
+            return self.refuse_tag(due, &refusal).await;
+        }
         let organization = self.organization();
         let bytes: i32 = to_column("step_versions.bytes", new.bytes)?;
         sqlx::query!(
@@ -97,6 +111,31 @@ impl OrgTransaction {
             reason: None,
         })
         .await
+    }
+
+    /// Returns why there is no room for another version. The authors of a registry could otherwise fill the database.
+    async fn refusal_for_space(&mut self, new: &NewStepVersion) -> Result<Option<String>, StoreError> {
+        let organization = self.organization();
+        let known = sqlx::query!(
+            r#"select count(*) as "versions!", coalesce(sum(bytes), 0)::bigint as "bytes!" from step_versions
+               where organization_id = $1"#,
+            organization,
+        )
+        .fetch_one(self.connection())
+        .await?;
+        let new_bytes: i64 = to_column("step_versions.bytes", new.bytes)?;
+        Ok(if known.versions >= MAX_VERSIONS {
+            Some(format!(
+                "the registries of an organization have {MAX_VERSIONS} versions at most, and these are there"
+            ))
+        } else if known.bytes + new_bytes > MAX_BYTES {
+            let limit = MAX_BYTES / 1024 / 1024;
+            Some(format!(
+                "the steps of an organization have {limit} MiB at most, and there is no room for this version: publish smaller steps"
+            ))
+        } else {
+            None
+        })
     }
 
     /// Refuses the tag of a version that is known with another content.
