@@ -18435,7 +18435,8 @@ export interface operations {
                      *                 },
                      *                 "reason": null,
                      *                 "startedAt": "2026-11-15T09:30:20.54592Z",
-                     *                 "status": "succeeded"
+                     *                 "status": "succeeded",
+                     *                 "stepDigest": null
                      *               }
                      *             ]
                      *           }
@@ -19154,7 +19155,8 @@ export interface operations {
                      *             },
                      *             "reason": null,
                      *             "startedAt": "2026-11-15T09:30:20.54592Z",
-                     *             "status": "succeeded"
+                     *             "status": "succeeded",
+                     *             "stepDigest": null
                      *           }
                      *         ]
                      *       }
@@ -19278,7 +19280,8 @@ export interface operations {
                      *               },
                      *               "reason": null,
                      *               "startedAt": "2026-11-15T09:30:20.54592Z",
-                     *               "status": "succeeded"
+                     *               "status": "succeeded",
+                     *               "stepDigest": null
                      *             }
                      *           ]
                      *         }
