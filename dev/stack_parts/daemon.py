@@ -73,7 +73,15 @@ def environment(home):
         **os.environ,
         "GREENROOM_DATABASE_URL": postgres.url(home),
         "GREENROOM_TEMPORAL_ADDRESS": temporal.address(home),
+        "TMPDIR": temporary_folder(home),
     }
+
+
+def temporary_folder(home):
+    """Returns a folder that exists as long as the stack: that of the user's shell may be removed before."""
+    folder = home.folder / "tmp"
+    folder.mkdir(parents=True, exist_ok=True)
+    return str(folder)
 
 
 def secrets_key(home):
