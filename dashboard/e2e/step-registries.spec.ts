@@ -244,7 +244,7 @@ test("a registry is changed, disabled, enabled and deleted", async ({ open, stac
   await dialog.getByRole("button", { name: "Save" }).click();
   await expect(dialog).toHaveCount(0);
 
-  // Never over a change of somebody else.
+  // A concurrent change is not overwritten: the request has If-Match.
   await page.getByRole("button", { name: "Change" }).click();
   await dialog.getByLabel("Name", { exact: true }).fill(`${name}-x`);
   await api.send("owner", "PATCH", `/step-registries/${id}`, { minimumAgeSeconds: 0 });

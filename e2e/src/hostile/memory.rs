@@ -66,8 +66,8 @@ fn descendants(pid: u32) -> Vec<u32> {
     found
 }
 
-/// Returns the peak of a process. `None` for one that has ended, or that is not a program of its own yet: it still has
-/// the memory of the worker then.
+/// Returns the peak resident set of a process. `None` if it has ended, or between fork and exec, when it still has the
+/// memory of the worker.
 fn peak_kib(pid: u32, worker: &PathBuf) -> Option<u64> {
     let program = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
     if program == *worker {

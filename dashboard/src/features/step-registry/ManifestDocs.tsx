@@ -1,4 +1,4 @@
-// What step.yaml says: an example, inputs, secrets, id tokens, outputs, the image and the script.
+// The documentation of a step, rendered from its step.yaml: an example, inputs, secrets, id tokens, outputs, the image and the script.
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo } from "react";
 import { Problem } from "@/api/problem";

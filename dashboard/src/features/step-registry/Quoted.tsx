@@ -1,4 +1,4 @@
-// A text of the server, whose words in backquotes are shown as code.
+// Renders a text of the API: words in backquotes become <code>.
 
 export function Quoted({ text }: { text: string }) {
   return text.split("`").map((part, index) =>

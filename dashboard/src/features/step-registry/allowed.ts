@@ -1,4 +1,4 @@
-// The rules of an input in words. Pure.
+// Describes the JSON Schema rules of an input as text. Pure.
 import { step as texts } from "@/texts/en/registryStep";
 import { scalarText } from "./example";
 import type { Input } from "./manifest";

@@ -1,4 +1,4 @@
-// What a diff of two versions says: which files differ, and the lines of step.yaml. Pure.
+// Parses the unified diffs of two versions of a step: which files differ, and the changed lines of step.yaml. Pure.
 
 export type FileChange = {
   path: string;
