@@ -11,6 +11,7 @@ use greenroom_outbound::{AllowList, OutboundClient};
 use greenroom_registry::RegistryReader;
 use greenroom_worker::engine::{EngineConfig, EngineTls, WorkerSettings};
 use greenroom_worker::housekeeping::Retention;
+use greenroom_worker::objects::Objects;
 use ipnet::IpNet;
 
 use crate::app::id_token::IdTokenSettings;
@@ -202,13 +203,26 @@ impl TemporalConfig {
     }
 }
 
-/// The object store, and the lease of jobs.
+/// The object store.
 #[derive(Clone, Debug, Args)]
-pub struct JobConfig {
-    /// Where logs, artifacts and caches are stored: `file:///folder` or `s3://bucket`. All servers must use
-    /// the same store.
+pub struct ObjectsConfig {
+    /// Where logs, artifacts and caches are stored: `file:///folder` or `s3://bucket`. All servers and workers
+    /// must use the same store.
     #[arg(long, env = "GREENROOM_OBJECTS", default_value = "file:///var/lib/greenroom/objects")]
     pub objects: String,
+}
+
+impl ObjectsConfig {
+    pub fn open(&self) -> anyhow::Result<Objects> {
+        Ok(Objects::open(&self.objects, std::env::vars())?)
+    }
+}
+
+/// The lease of jobs, and their id tokens.
+#[derive(Clone, Debug, Args)]
+pub struct JobConfig {
+    #[command(flatten)]
+    pub objects: ObjectsConfig,
     /// The lease of a job: how many seconds it belongs to its runner after a heartbeat.
     #[arg(long, env = "GREENROOM_JOB_LEASE_SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(6..=600))]
     pub job_lease_seconds: u64,
@@ -274,6 +288,8 @@ pub struct WorkConfig {
     /// How many workflows of deployments this worker caches in memory.
     #[arg(long, env = "GREENROOM_WORKER_CACHED_WORKFLOWS", default_value_t = 500)]
     pub worker_cached_workflows: usize,
+    #[command(flatten)]
+    pub objects: ObjectsConfig,
     #[command(flatten)]
     pub outbound: OutboundConfig,
 }

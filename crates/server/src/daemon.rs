@@ -20,7 +20,6 @@ use tokio_util::task::TaskTracker;
 
 use crate::app::job::timing::JobTiming;
 use crate::app::live::object_gc;
-use crate::app::objects::Objects;
 use crate::app::sign_in::SignIn;
 use crate::app::{App, Backends, Stores};
 use crate::config::{
@@ -223,7 +222,7 @@ pub async fn run_server(
         .await
         .with_context(|| format!("can't listen on {}", listen.listen))?;
     let address = listener.local_addr()?;
-    let objects = Objects::open(&jobs.objects, std::env::vars())?;
+    let objects = jobs.objects.open()?;
     let limits = Limits::with(DEADLINE, limits);
     // Browsers leave out the default port.
     let own_url = format!("http://{address}");

@@ -6,6 +6,8 @@ pub mod engine;
 pub mod health;
 pub mod housekeeping;
 pub mod installation;
+pub mod log_reader;
+pub mod objects;
 pub mod registry_sync;
 pub mod relay;
 pub mod sequencer;

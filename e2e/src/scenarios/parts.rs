@@ -99,11 +99,11 @@ impl Parts {
                 ("GREENROOM_DATABASE_URL", services.database_url.clone()),
                 ("GREENROOM_TEMPORAL_ADDRESS", services.temporal_address.clone()),
                 ("GREENROOM_LOG", options.log_level.clone()),
+                ("GREENROOM_OBJECTS", format!("file://{}", folder.join("objects").display())),
             ];
             if role == "serve" {
                 variables.extend([
                     ("GREENROOM_LISTEN", format!("127.0.0.1:{port}")),
-                    ("GREENROOM_OBJECTS", format!("file://{}", folder.join("objects").display())),
                     ("GREENROOM_JOB_LEASE_SECONDS", options.lease_seconds.to_string()),
                     (KEY_FILE_VARIABLE, key_file.display().to_string()),
                 ]);
@@ -117,7 +117,7 @@ impl Parts {
             }
             let mut variables: Vec<(String, String)> =
                 variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            if let Some(s3) = s3.as_ref().filter(|_| role == "serve") {
+            if let Some(s3) = &s3 {
                 // Of two values, the later one counts.
                 variables.extend(s3.variables.clone());
             }

@@ -10,7 +10,7 @@ use crate::app::failure::{Code, Failure};
 use crate::app::job::credentials::OwnedJobCredentials;
 use crate::app::job::refusal::{fence_outdated, gone};
 use crate::app::live::object_gc;
-use crate::app::objects::{ByteStream, StoredObject};
+use greenroom_worker::objects::{ByteStream, StoredObject};
 
 const MAX_ARCHIVE_BYTES: u64 = 10 * 1024 * 1024 * 1024;
 
@@ -108,7 +108,7 @@ async fn store_archive(
             ))
         }
         Ok(StoredObject { bytes, sha256 }) => Ok(StoredArchive { bytes, sha256 }),
-        Err(failure) => Err(failure),
+        Err(error) => Err(error.into()),
     };
     if stored.is_err() {
         object_gc::remove_now(app, organization, object).await;

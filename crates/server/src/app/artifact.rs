@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::app::archive::{self, ArchiveDownload, ArchiveUpload, KeepOutcome, StoredArchive, open_download};
 use crate::app::failure::Failure;
 use crate::app::job::found;
-use crate::app::objects::ByteStream;
+use greenroom_worker::objects::ByteStream;
 
 /// Stores a job's artifact. The caller must have called [`archive::authorize`].
 pub async fn keep(

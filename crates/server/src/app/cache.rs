@@ -19,7 +19,7 @@ use crate::app::archive::{self, ArchiveDownload, ArchiveUpload, KeepOutcome, Sto
 use crate::app::failure::{Code, Failure};
 use crate::app::job::found;
 use crate::app::job::refusal::{fence_outdated, gone};
-use crate::app::objects::ByteStream;
+use greenroom_worker::objects::ByteStream;
 
 /// Authorizes an upload before its first byte is read. Returns the pipeline that the cache will belong to.
 pub async fn authorize(

@@ -8,6 +8,8 @@ use greenroom_api_types::problem::FieldProblem;
 use greenroom_domain::policy::Denied;
 use greenroom_domain::scope::Scope;
 use greenroom_store::StoreError;
+use greenroom_worker::log_reader::LogReadError;
+use greenroom_worker::objects::ObjectsError;
 use serde_json::{Map, Value};
 
 use crate::limits::Exceeded;
@@ -263,6 +265,41 @@ impl From<Exceeded> for Failure {
             .with("limit", name.into())
             .with("retryAfterSeconds", exceeded.retry_after_seconds().into());
         Self { limit: Some(Box::new(exceeded)), ..failure }
+    }
+}
+
+impl From<ObjectsError> for Failure {
+    fn from(error: ObjectsError) -> Self {
+        match error {
+            ObjectsError::Missing(_) => Self::new(
+                Code::ObjectMissing,
+                "This was kept, and is not in the server's store of logs and artifacts any more. Whoever runs the server can say \
+                 whether that store was emptied, or restored from an older backup than the database.",
+            )
+            .with_source(error),
+            ObjectsError::Unavailable(_) => Self::new(
+                Code::ObjectsUnavailable,
+                "The server can't reach its store of logs and artifacts right now. Try again in a moment.",
+            )
+            .with_source(error),
+            ObjectsError::TooLarge(max_bytes) => {
+                Self::new(Code::BodyTooLarge, format!("An archive may have {max_bytes} bytes at most."))
+            }
+            ObjectsError::BodyIdle(timeout) => {
+                let seconds = timeout.as_secs();
+                Self::new(Code::RequestTimeout, format!("Nothing of the body came for {seconds} seconds."))
+            }
+            ObjectsError::BodyInterrupted => Self::new(Code::RequestTimeout, "The body broke off."),
+        }
+    }
+}
+
+impl From<LogReadError> for Failure {
+    fn from(error: LogReadError) -> Self {
+        match error {
+            LogReadError::Store(error) => error.into(),
+            LogReadError::Objects(error) => error.into(),
+        }
     }
 }
 

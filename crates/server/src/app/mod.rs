@@ -29,7 +29,6 @@ pub mod log;
 pub mod lost_grants;
 pub mod member;
 pub mod next_action;
-pub mod objects;
 pub mod organization;
 pub mod pipeline;
 pub mod pipeline_archive;
@@ -71,13 +70,13 @@ use self::job::timing::JobTiming;
 use self::live::feed::Feed;
 use self::live::stream_rights::StreamRights;
 use self::live::watcher_heartbeat::WatcherHeartbeat;
-use self::log::read::LogReader;
 use self::log::tail::LogTails;
-use self::objects::Objects;
 use self::sign_in::SignIn;
 use self::token_exchange::issuer_keys::IssuerKeyCache;
 use self::web_url::WebUrls;
 use crate::limits::{Capacity, Limits};
+use greenroom_worker::log_reader::LogReader;
+use greenroom_worker::objects::Objects;
 
 /// The dependencies of every use case. Cheap to clone.
 #[derive(Clone)]

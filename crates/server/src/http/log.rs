@@ -18,7 +18,6 @@ use utoipa::IntoParams;
 use crate::app::App;
 use crate::app::failure::Failure;
 use crate::app::log::lines::{self, LogSelection};
-use crate::app::log::read::{LogPart, READ_BYTES};
 use crate::app::log::{self, LogKey};
 use crate::http::rules::download::download;
 use crate::http::rules::path::{OrganizationPath, PathParams, StepPath, parse_id};
@@ -26,6 +25,7 @@ use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::{LogProblems, RangeProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::range::{not_satisfiable, parse_range};
+use greenroom_worker::log_reader::{LogPart, READ_BYTES};
 
 /// Header: whether the log is closed.
 const COMPLETE_HEADER: &str = "x-log-complete";
@@ -176,7 +176,7 @@ fn stream_range(
     stream::try_unfold((app, from, VecDeque::<LogPart>::new()), move |(app, mut at, mut ready)| async move {
         if ready.is_empty() && at < to {
             let parts = app.log_reader().read_parts(organization, step, at..to, READ_BYTES).await;
-            ready.extend(parts.map_err(|failure| std::io::Error::other(failure.detail.into_owned()))?);
+            ready.extend(parts.map_err(std::io::Error::other)?);
             if ready.is_empty() {
                 return Err(std::io::Error::other("the log was removed during the download"));
             }

@@ -13,7 +13,6 @@ use greenroom_domain::policy::action::DeploymentRead;
 use crate::app::App;
 use crate::app::failure::Failure;
 use crate::app::live::stream_rights::RightsWatch;
-use crate::app::log::read::LogPart;
 use crate::app::log::tail::{Follower, LogProgress};
 use crate::http::log::{LogQuery, find};
 use crate::http::rules::path::{OrganizationPath, PathParams, StepPath};
@@ -21,6 +20,7 @@ use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::{LogProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::limits::Counted;
+use greenroom_worker::log_reader::LogPart;
 
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 

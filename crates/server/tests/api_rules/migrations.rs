@@ -147,7 +147,7 @@ async fn a_missing_migration_is_logged_in_one_line(pool: PgPool) {
     let temporal = ["--temporal-address", "127.0.0.1:1"];
     let serve: Vec<&str> =
         ["serve", "--listen", &address, "--objects", &objects].into_iter().chain(temporal).collect();
-    let worker: Vec<&str> = ["worker"].into_iter().chain(temporal).collect();
+    let worker: Vec<&str> = ["worker", "--objects", &objects].into_iter().chain(temporal).collect();
     let mut daemons = [greenroomd(&serve).spawn().unwrap(), greenroomd(&worker).spawn().unwrap()];
     let mut logs: Vec<_> =
         daemons.iter_mut().map(|daemon| BufReader::new(daemon.stderr.take().unwrap()).lines()).collect();

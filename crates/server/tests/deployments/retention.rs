@@ -2,8 +2,8 @@
 
 use greenroom_server::app::failure::Code;
 use greenroom_server::app::live::object_gc;
-use greenroom_server::app::objects::Objects;
 use greenroom_worker::housekeeping::{self, Retention};
+use greenroom_worker::objects::Objects;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;

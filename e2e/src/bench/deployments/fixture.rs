@@ -61,6 +61,7 @@ impl DeploymentFixture {
         let variables = vec![
             ("GREENROOM_DATABASE_URL", database.clone()),
             ("GREENROOM_TEMPORAL_ADDRESS", services.temporal_address.clone()),
+            ("GREENROOM_OBJECTS", format!("file://{}", folder.join("objects").display())),
         ];
         let mut server_variables = variables.clone();
         server_variables.push(("GREENROOM_LISTEN", format!("127.0.0.1:{port}")));
@@ -69,7 +70,6 @@ impl DeploymentFixture {
         let key_file = folder.join("secrets-key");
         write_key_file(&key_file, &[new_key("bench")])?;
         server_variables.push((KEY_FILE_VARIABLE, key_file.display().to_string()));
-        server_variables.push(("GREENROOM_OBJECTS", format!("file://{}", folder.join("objects").display())));
         let log = |role: &str| folder.join("logs").join(format!("{role}.log"));
         let mut server = Daemon::new("serve", daemon.clone(), log("serve"), server_variables)?;
         let mut worker = Daemon::new("worker", daemon.clone(), log("worker"), variables)?;

@@ -141,11 +141,11 @@ impl Stack {
             ("GREENROOM_TEMPORAL_ADDRESS", format!("127.0.0.1:{}", to_temporal.port)),
             ("GREENROOM_DATABASE_CONNECTIONS", "8".to_owned()),
             ("GREENROOM_LOG", "info".to_owned()),
+            ("GREENROOM_OBJECTS", format!("file://{}", objects.display())),
         ];
         if role == "serve" {
             variables.extend([
                 ("GREENROOM_LISTEN", format!("127.0.0.1:{port}")),
-                ("GREENROOM_OBJECTS", format!("file://{}", objects.display())),
                 ("GREENROOM_JOB_LEASE_SECONDS", JOB_LEASE_SECONDS.to_string()),
             ]);
         }

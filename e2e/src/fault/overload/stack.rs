@@ -61,6 +61,7 @@ impl Stack {
         let variables = vec![
             ("GREENROOM_DATABASE_URL", postgres.url()),
             ("GREENROOM_TEMPORAL_ADDRESS", temporal.address().to_string()),
+            ("GREENROOM_OBJECTS", format!("file://{}", folder.path.join("objects").display())),
         ];
         let worker = Daemon::new("worker", programs.daemon.clone(), log("worker"), variables)?;
         let server =

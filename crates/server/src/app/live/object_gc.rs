@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::app::failure::Failure;
-use crate::app::objects::Objects;
+use greenroom_worker::objects::Objects;
 
 const POLL_INTERVAL: Duration = Duration::from_secs(60);
 const BATCH_SIZE: i64 = 100;
@@ -61,10 +61,10 @@ pub async fn run_once(store: &Store, objects: &Objects) -> Result<bool, Failure>
     for object in taken {
         match objects.remove(&object.name).await {
             Ok(()) => gone.push(object),
-            Err(failure) => {
+            Err(error) => {
                 // One object that can't be removed must not delay the others. Several failures mean that the
                 // object store is unavailable.
-                outcome = Err(failure);
+                outcome = Err(error.into());
                 failures += 1;
                 if failures == MAX_FAILURES {
                     break;

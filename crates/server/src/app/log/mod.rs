@@ -3,7 +3,6 @@
 
 pub mod line_finder;
 pub mod lines;
-pub mod read;
 pub mod search;
 pub mod tail;
 

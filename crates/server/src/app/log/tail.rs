@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::failure::Failure;
-use crate::app::log::read::{LogPart, LogReader};
+use greenroom_worker::log_reader::{LogPart, LogReader};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// How much of a log a stream reads in one call, and how much of its end a tail caches for its streams.
@@ -142,7 +142,7 @@ impl Tail {
         if to.saturating_sub(from) > READ_BYTES {
             // The stream is far behind, and another stream is unlikely to need the same bytes. So they are
             // read for this one alone and not cached.
-            return reader.read_parts(organization, step, from..to, READ_BYTES).await;
+            return Ok(reader.read_parts(organization, step, from..to, READ_BYTES).await?);
         }
         if let Some(parts) = self.end().parts_from(from) {
             return Ok(parts);

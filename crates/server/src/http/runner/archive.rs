@@ -18,13 +18,13 @@ use crate::app::App;
 use crate::app::archive::ArchiveDownload;
 use crate::app::failure::Failure;
 use crate::app::job::step_archive;
-use crate::app::objects::ByteStream;
 use crate::app::{archive, artifact, cache};
 use crate::http::rules::download::download;
 use crate::http::rules::path::parse_id;
 use crate::http::rules::rejected_upload::reject;
 use crate::http::rules::request_slot::RequestSlot;
 use crate::http::runner::auth::JobAuth;
+use greenroom_worker::objects::ByteStream;
 
 /// Enough for an archive of several gigabytes over a slow connection.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(3_600);

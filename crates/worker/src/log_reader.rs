@@ -4,12 +4,11 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use greenroom_domain::id::{OrganizationId, StepRunId};
-use greenroom_store::Store;
 use greenroom_store::log::{SegmentContent, SegmentLimit};
+use greenroom_store::{Store, StoreError};
 use jiff::Timestamp;
 
-use crate::app::failure::Failure;
-use crate::app::objects::Objects;
+use crate::objects::{Objects, ObjectsError};
 
 /// How much a download reads in one call, which is also what it has in memory.
 pub const READ_BYTES: u64 = 256 * 1024;
@@ -29,6 +28,14 @@ impl LogPart {
     }
 }
 
+#[derive(Debug, thiserror::Error)]
+pub enum LogReadError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Objects(#[from] ObjectsError),
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct LogReader<'a> {
     pub store: &'a Store,
@@ -43,7 +50,7 @@ impl LogReader<'_> {
         step: StepRunId,
         Range { start: from, end: to }: Range<u64>,
         max_bytes: u64,
-    ) -> Result<Vec<LogPart>, Failure> {
+    ) -> Result<Vec<LogPart>, LogReadError> {
         if from >= to {
             return Ok(Vec::new());
         }

@@ -7,7 +7,6 @@ use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context;
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream};
 use futures_util::{StreamExt, TryStreamExt};
@@ -17,8 +16,6 @@ use object_store::path::Path;
 use object_store::{BackoffConfig, ClientConfigKey, ObjectStore, ObjectStoreExt, RetryConfig};
 use sha2::{Digest, Sha256};
 use tokio::io::AsyncWriteExt;
-
-use crate::app::failure::{Code, Failure};
 
 /// The part size of a multipart upload. S3 accepts no smaller parts, and its maximum of 10,000 parts is more
 /// than the largest archive needs.
@@ -47,6 +44,33 @@ pub struct StoredObject {
     pub sha256: String,
 }
 
+#[derive(Debug, thiserror::Error)]
+pub enum ObjectsError {
+    /// According to PostgreSQL the object should exist.
+    #[error("the object is not in the object store")]
+    Missing(#[source] object_store::Error),
+    #[error("the object store is not available")]
+    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// A stream has more bytes than this maximum.
+    #[error("the content has more than {0} bytes")]
+    TooLarge(u64),
+    #[error("nothing of the content arrived for {} s", .0.as_secs())]
+    BodyIdle(Duration),
+    #[error("the content was interrupted")]
+    BodyInterrupted,
+}
+
+/// Why the object store can't be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("can't create the folder {0}")]
+    Folder(String, #[source] io::Error),
+    #[error("can't store objects in {0}")]
+    Disk(String, #[source] object_store::Error),
+    #[error("GREENROOM_OBJECTS: {0} is neither file:// nor s3://")]
+    Address(String, #[source] object_store::Error),
+}
+
 /// Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Objects(Arc<dyn ObjectStore>);
@@ -57,19 +81,18 @@ impl Objects {
     pub fn open(
         address: &str,
         variables: impl IntoIterator<Item = (String, String)>,
-    ) -> anyhow::Result<Self> {
+    ) -> Result<Self, OpenError> {
         if let Some(folder) = address.strip_prefix("file://") {
             // Other users of the machine must not read logs and artifacts.
             let mut builder = std::fs::DirBuilder::new();
             builder.recursive(true).mode(0o700);
-            builder.create(folder).with_context(|| format!("can't create the folder {folder}"))?;
+            builder.create(folder).map_err(|error| OpenError::Folder(folder.to_owned(), error))?;
             let disk = object_store::local::LocalFileSystem::new_with_prefix(folder)
-                .with_context(|| format!("can't store objects in {folder}"))?;
+                .map_err(|error| OpenError::Disk(folder.to_owned(), error))?;
             return Ok(Self(Arc::new(disk.with_automatic_cleanup(true))));
         }
-        let store = s3(address, variables)
-            .build()
-            .with_context(|| format!("GREENROOM_OBJECTS: {address} is neither file:// nor s3://"))?;
+        let store =
+            s3(address, variables).build().map_err(|error| OpenError::Address(address.to_owned(), error))?;
         Ok(Self(Arc::new(store)))
     }
 
@@ -79,12 +102,12 @@ impl Objects {
     }
 
     /// Returns the names of all stored objects, for tests.
-    pub async fn names(&self) -> Result<Vec<String>, Failure> {
+    pub async fn names(&self) -> Result<Vec<String>, ObjectsError> {
         let found = self.0.list(None).map_ok(|found| found.location.to_string());
         found.try_collect().await.map_err(unavailable)
     }
 
-    pub async fn put(&self, name: &str, bytes: Bytes) -> Result<(), Failure> {
+    pub async fn put(&self, name: &str, bytes: Bytes) -> Result<(), ObjectsError> {
         self.0.put(&Path::from(name), bytes.into()).await.map_err(unavailable)?;
         Ok(())
     }
@@ -95,7 +118,7 @@ impl Objects {
         name: &str,
         body: ByteStream,
         max_bytes: u64,
-    ) -> Result<StoredObject, Failure> {
+    ) -> Result<StoredObject, ObjectsError> {
         let mut upload = BufWriter::with_capacity(Arc::clone(&self.0), Path::from(name), PART_BYTES)
             .with_max_concurrency(MAX_CONCURRENT_PARTS);
         match write_body(&mut upload, body, max_bytes).await {
@@ -118,17 +141,17 @@ impl Objects {
     }
 
     /// Returns a whole object as a stream.
-    pub async fn stream(&self, name: &str) -> Result<ByteStream, Failure> {
+    pub async fn stream(&self, name: &str) -> Result<ByteStream, ObjectsError> {
         let found = self.0.get(&Path::from(name)).await.map_err(unreadable)?;
         Ok(found.into_stream().map_err(io::Error::other).boxed())
     }
 
-    pub async fn get(&self, name: &str, range: std::ops::Range<u64>) -> Result<Bytes, Failure> {
+    pub async fn get(&self, name: &str, range: std::ops::Range<u64>) -> Result<Bytes, ObjectsError> {
         self.0.get_range(&Path::from(name), range).await.map_err(unreadable)
     }
 
     /// Removes an object. Idempotent. A name that ends in `/` removes all objects below it.
-    pub async fn remove(&self, name: &str) -> Result<(), Failure> {
+    pub async fn remove(&self, name: &str) -> Result<(), ObjectsError> {
         let below = match name.strip_suffix('/') {
             Some(folder) => self.0.list(Some(&Path::from(folder))).map_ok(|found| found.location).boxed(),
             None => stream::iter([Ok(Path::from(name))]).boxed(),
@@ -168,19 +191,17 @@ async fn write_body(
     upload: &mut BufWriter,
     mut body: ByteStream,
     max_bytes: u64,
-) -> Result<StoredObject, Failure> {
+) -> Result<StoredObject, ObjectsError> {
     let (mut hash, mut length) = (Sha256::new(), 0);
     loop {
-        let part = tokio::time::timeout(BODY_IDLE_TIMEOUT, body.next()).await.map_err(|_| {
-            let seconds = BODY_IDLE_TIMEOUT.as_secs();
-            Failure::new(Code::RequestTimeout, format!("Nothing of the body came for {seconds} seconds."))
-        })?;
-        let Some(part) = part else { break };
-        let part = part.map_err(|_| Failure::new(Code::RequestTimeout, "The body broke off."))?;
+        let idle = |_| ObjectsError::BodyIdle(BODY_IDLE_TIMEOUT);
+        let Some(part) = tokio::time::timeout(BODY_IDLE_TIMEOUT, body.next()).await.map_err(idle)? else {
+            break;
+        };
+        let part = part.map_err(|_| ObjectsError::BodyInterrupted)?;
         length += part.len() as u64;
         if length > max_bytes {
-            let detail = format!("An archive may have {max_bytes} bytes at most.");
-            return Err(Failure::new(Code::BodyTooLarge, detail));
+            return Err(ObjectsError::TooLarge(max_bytes));
         }
         hash.update(&part);
         upload.put(part).await.map_err(unavailable)?;
@@ -188,23 +209,13 @@ async fn write_body(
     Ok(StoredObject { bytes: length, sha256: format!("{:x}", hash.finalize()) })
 }
 
-/// The failure to read an object that should exist according to PostgreSQL.
-fn unreadable(error: object_store::Error) -> Failure {
+fn unreadable(error: object_store::Error) -> ObjectsError {
     match error {
-        object_store::Error::NotFound { .. } => Failure::new(
-            Code::ObjectMissing,
-            "This was kept, and is not in the server's store of logs and artifacts any more. Whoever runs the server can say \
-             whether that store was emptied, or restored from an older backup than the database.",
-        )
-        .with_source(error),
+        object_store::Error::NotFound { .. } => ObjectsError::Missing(error),
         error => unavailable(error),
     }
 }
 
-fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
-    Failure::new(
-        Code::ObjectsUnavailable,
-        "The server can't reach its store of logs and artifacts right now. Try again in a moment.",
-    )
-    .with_source(error)
+fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> ObjectsError {
+    ObjectsError::Unavailable(Box::new(error))
 }
