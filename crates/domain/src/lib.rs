@@ -10,6 +10,7 @@ pub mod deployment;
 pub mod digest;
 pub mod environment;
 pub mod event;
+pub mod failure;
 pub mod freeze;
 pub mod group;
 pub mod id;
