@@ -138,6 +138,8 @@ event_types! {
     StepYanked          "step.yanked"          Deployment,
     StepTagMoved        "step.tag_moved"       Deployment,
     StepSignatureRefused "step.signature_refused" Deployment,
+    FailureRecorded     "failure.recorded"     Deployment,
+    FailureNoteWritten  "failure.note_written" Deployment,
 }
 
 impl EventType {

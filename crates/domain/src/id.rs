@@ -102,6 +102,8 @@ ids! {
     SigningKeyId = "sgk",
     /// A registry of steps.
     RegistryId = "reg",
+    /// A failed attempt of a stage.
+    FailureId = "fai",
     EventId = "evt",
 }
 

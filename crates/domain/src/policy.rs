@@ -107,6 +107,8 @@ policy! {
     // Releasing the sessions of other users.
     SessionEndAny       "session.end_any"       Maintainer   Write,
     DeploymentRead      "deployment.read"       Viewer       Read,
+    // Writing a note about failures with the same fingerprint.
+    FailureNote         "failure.note"          Developer    Write,
     // Starting a deployment of a whole pipeline.
     DeploymentStart     "deployment.start"      Developer    Start,
     // Deploying in one's own session; canceling and retrying there.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use greenroom_domain::id::{JobId, PoolId};
 
 /// What the engine has to do for a deployment now.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Advance {
     /// The deployment has ended, so nothing is left to do.
     pub ended: bool,
@@ -17,6 +17,8 @@ pub struct Advance {
     pub again_in: Option<Duration>,
     /// The transaction has added wake-ups of other deployments, which the relay has to deliver.
     pub has_wake_ups: bool,
+    /// The transaction has made failures due, whose evidence a worker has to collect.
+    pub has_due_failures: bool,
 }
 
 impl Advance {
@@ -26,6 +28,7 @@ impl Advance {
         withdrawn: Vec::new(),
         again_in: None,
         has_wake_ups: false,
+        has_due_failures: false,
     };
 }
 

@@ -30,8 +30,9 @@ impl Store {
             match transaction.advance(deployment, computed_plan.take()).await? {
                 Advanced::Done(advance) => {
                     let has_wake_ups = transaction.has_wake_ups();
+                    let has_due_failures = transaction.has_due_failures();
                     transaction.commit().await?;
-                    return Ok(Some(Advance { has_wake_ups, ..advance }));
+                    return Ok(Some(Advance { has_wake_ups, has_due_failures, ..advance }));
                 }
                 Advanced::Missing => return Ok(None),
                 Advanced::NeedsPlan(plan_key, definition) => {

@@ -18,6 +18,7 @@ pub mod environment_list;
 pub mod environment_pool;
 mod error;
 pub mod event;
+pub mod failure;
 pub mod freeze;
 pub mod grant;
 pub mod group;

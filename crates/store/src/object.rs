@@ -26,6 +26,11 @@ pub fn log_name(
     format!("{}{start:015}-{length}-{}", log_folder(organization, step), upload.as_simple())
 }
 
+/// The name of the object with the templates of a log's lines. It is removed with the log.
+pub fn log_templates_name(organization: OrganizationId, step: StepRunId) -> String {
+    format!("{}templates", log_folder(organization, step))
+}
+
 /// The prefix of all objects of one log.
 pub(crate) fn log_folder(organization: OrganizationId, step: StepRunId) -> String {
     format!("logs/{organization}/{step}/")

@@ -21,6 +21,8 @@ pub struct OrgTransaction {
     actor: Actor,
     /// The transaction has added wake-ups to the outbox.
     has_wake_ups: bool,
+    /// The transaction has made failures due, for a worker to collect their evidence.
+    has_due_failures: bool,
     /// Pipelines in which one more deployment can start after the commit.
     pub(crate) pipelines_with_room: BTreeSet<PipelineId>,
     /// Events that are recorded together; `None` if events are recorded one by one.
@@ -67,6 +69,7 @@ impl OrgTransaction {
             organization_id,
             actor,
             has_wake_ups: false,
+            has_due_failures: false,
             pipelines_with_room: BTreeSet::new(),
             event_batch: None,
             definitions,
@@ -92,6 +95,15 @@ impl OrgTransaction {
 
     pub(crate) const fn mark_wake_up(&mut self) {
         self.has_wake_ups = true;
+    }
+
+    /// Returns whether a worker has evidence to collect after the commit.
+    pub const fn has_due_failures(&self) -> bool {
+        self.has_due_failures
+    }
+
+    pub(crate) const fn mark_failure(&mut self) {
+        self.has_due_failures = true;
     }
 
     pub fn actor(&self) -> &Actor {

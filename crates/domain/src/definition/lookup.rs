@@ -3,10 +3,11 @@
 use super::limits::{DEFAULT_POOL, NO_ENVIRONMENT};
 use super::model::{
     Definition, Environment, EnvironmentTemplate, EphemeralEnvironment, EphemeralSettings, LockedManifest,
-    Stage,
+    Stage, StepWork,
 };
 use super::step_reference::StepReference;
 use super::url::NAME_PLACEHOLDER;
+use crate::digest::sha256;
 use crate::slug::Slug;
 use crate::step::StepLock;
 
@@ -59,6 +60,16 @@ impl Definition {
         let named = self.ephemeral_environments.iter().map(|environment| &environment.settings);
         let templates = self.environment_templates.iter().map(|template| &template.settings);
         named.chain(templates).any(|settings| settings.on_release.iter().any(|key| key == stage))
+    }
+}
+
+impl StepWork {
+    /// Returns the digest of a step's script. Steps of registries have the digest of their files instead.
+    pub fn script_digest(&self) -> Option<String> {
+        match self {
+            Self::Script { run, .. } => Some(sha256(run.as_bytes())),
+            Self::Registry { .. } => None,
+        }
     }
 }
 

@@ -160,7 +160,7 @@ impl OrgTransaction {
         });
         let fallback = if is_waiting { WAITING_POLL_INTERVAL } else { FALLBACK_POLL_INTERVAL };
         let again_in = Some(next_advance.unwrap_or(fallback).min(fallback));
-        Ok(Advanced::Done(Advance { dispatch, withdrawn, again_in, ended: false, has_wake_ups: false }))
+        Ok(Advanced::Done(Advance { dispatch, withdrawn, again_in, ..Advance::default() }))
     }
 
     /// Locks the environment's row, then the deployment's, and then reads the stages.

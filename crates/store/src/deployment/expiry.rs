@@ -34,6 +34,7 @@ impl Store {
         let steps = transaction.delete_logs(id).await?;
         let mut objects: Vec<String> = steps.into_iter().map(|step| log_folder(organization, step)).collect();
         objects.extend(transaction.delete_artifacts(id).await?);
+        transaction.delete_evidence(id).await?;
         transaction.discard_objects(&objects).await?;
         transaction.commit().await?;
         Ok(true)
@@ -60,6 +61,20 @@ impl OrgTransaction {
         .execute(self.connection())
         .await?;
         Ok(steps.into_iter().map(StepRunId::from).collect())
+    }
+
+    /// Deletes the evidence of a deployment's failures, which contains text of the logs.
+    async fn delete_evidence(&mut self, id: DeploymentId) -> Result<(), StoreError> {
+        let organization = self.organization();
+        sqlx::query!(
+            "delete from evidence e using failures f
+             where e.organization_id = $1 and f.organization_id = $1 and f.id = e.failure_id and f.deployment_id = $2",
+            organization,
+            id.uuid(),
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(())
     }
 
     /// Deletes the artifacts of a deployment. Returns their objects.

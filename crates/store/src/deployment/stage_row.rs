@@ -19,7 +19,7 @@ impl StageRow<'_> {
         self.before.is_none() && self.after.status == StageStatus::Pending
     }
 
-    pub(super) fn has_new_status(&self) -> bool {
+    pub(crate) fn has_new_status(&self) -> bool {
         self.before.is_none_or(|before| before.status != self.after.status)
     }
 }

@@ -6,6 +6,7 @@ pub mod browser_session;
 pub mod cleanup;
 pub mod deployment_progress;
 pub mod expiry;
+pub mod failure;
 pub mod feed;
 pub mod housekeeping;
 pub mod identity;

@@ -177,6 +177,7 @@ impl DeploymentAdvancer for RemoteAdvancer {
                 withdrawn: Vec::new(),
                 again_in: None,
                 has_wake_ups: false,
+                has_due_failures: false,
             }))
         })
     }

@@ -118,6 +118,7 @@ impl ScriptedStore {
                 withdrawn: record.withdrawn.clone(),
                 again_in: record.again_in,
                 has_wake_ups: false,
+                has_due_failures: false,
             }
         });
         // The result was computed before the wait, so that it is as stale as possible when it is returned.

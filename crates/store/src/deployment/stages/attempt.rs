@@ -35,6 +35,7 @@ impl OrgTransaction {
             .iter()
             .map(|step| locked_digest(definition, step).map(|digest| digest.to_string()))
             .collect();
+        let scripts: Vec<Option<String>> = steps.iter().map(|step| step.work.script_digest()).collect();
         // A pool is created when it is first named; an admin adds its runners. An existing pool is only read:
         // even an update of its name to the same value would make all of its jobs wait for each other's row
         // lock.
@@ -57,9 +58,10 @@ impl OrgTransaction {
                  select $1, $2, $3, $4, $5, pool.id, 'queued', $7
                  from (select id from known union all select id from named) pool
              )
-             insert into step_runs (organization_id, id, job_id, position, name, step_digest)
-             select $1, id, $2, position - 1, name, step_digest
-             from unnest($8::uuid[], $9::text[], $10::text[]) with ordinality as steps (id, name, step_digest, position)",
+             insert into step_runs (organization_id, id, job_id, position, name, step_digest, script_digest)
+             select $1, id, $2, position - 1, name, step_digest, script_digest
+             from unnest($8::uuid[], $9::text[], $10::text[], $11::text[])
+                 with ordinality as steps (id, name, step_digest, script_digest, position)",
             organization,
             id,
             deployment.id.uuid(),
@@ -70,6 +72,7 @@ impl OrgTransaction {
             &ids,
             &names,
             &digests as &[Option<String>],
+            &scripts as &[Option<String>],
         )
         .execute(self.connection())
         .await?;

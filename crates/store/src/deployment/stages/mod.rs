@@ -43,6 +43,9 @@ impl OrgTransaction {
             self.insert_job(deployment, row.after, definition).await?;
         }
         self.write_stages(deployment, before).await?;
+        for row in deployment.stage_rows(before) {
+            self.record_outcome(deployment, &row, definition).await?;
+        }
         if changes && deployment.state.status.is_final() {
             self.update_deployment(deployment, before.status).await?;
         }

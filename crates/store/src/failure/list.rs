@@ -1,0 +1,82 @@
+//! Lists of failures.
+
+use greenroom_domain::id::{OrganizationId, PipelineId};
+use greenroom_domain::token_grant::PipelineLimit;
+use jiff::Timestamp;
+
+use super::read::{FailureRecord, FailureRow};
+use crate::page::{MAX_COUNT, Page, PageResult, Total};
+use crate::token_columns::limit_ids;
+use crate::{Store, StoreError};
+
+/// Conditions on failures. All conditions that are given have to match.
+#[derive(Clone, Debug, Default)]
+pub struct FailureFilter {
+    pub pipeline: Option<PipelineId>,
+    pub fingerprint: Option<String>,
+    /// A text that is not a verdict matches no failure.
+    pub verdict: Option<String>,
+    pub since: Option<Timestamp>,
+    /// Only failures of pipelines that the token has access to.
+    pub within: PipelineLimit,
+}
+
+impl Store {
+    /// Returns the failures that match the filter, newest first.
+    pub async fn failure_records(
+        &self,
+        organization: OrganizationId,
+        filter: &FailureFilter,
+        page: Page,
+    ) -> Result<PageResult<FailureRecord>, StoreError> {
+        let within = limit_ids(&filter.within);
+        let pipeline = filter.pipeline.map(|pipeline| pipeline.uuid());
+        let verdict = filter.verdict.as_deref();
+        let since = filter.since.map(jiff_sqlx::Timestamp::from);
+        let total = sqlx::query_scalar!(
+            r#"select count(*) as "count!" from (
+                   select 1 from failures f
+                   where f.organization_id = $1 and ($2::uuid is null or f.pipeline_id = $2)
+                     and ($3::text is null or f.fingerprint = $3) and ($4::text is null or f.verdict = $4)
+                     and ($5::timestamptz is null or f.failed_at >= $5)
+                     and ($6::uuid[] is null or f.pipeline_id = any($6))
+                   limit $7
+               ) counted"#,
+            organization.uuid(),
+            pipeline,
+            filter.fingerprint,
+            verdict,
+            since as Option<jiff_sqlx::Timestamp>,
+            within.as_deref(),
+            MAX_COUNT + 1,
+        )
+        .fetch_one(&self.pool())
+        .await?;
+        let rows = sqlx::query_as!(
+            FailureRow,
+            r#"select f.id, f.pipeline_id, f.deployment_id, f.stage_key, f.attempt, f.job_id, f.step_run_id, f.step,
+                      f.place, f.commit_id, f.branch, f.definition_version, f.created_by,
+                      m.name as "created_by_name?", f.status, f.reason, f.detail, f.exit_code, f.failed_at, f.category,
+                      f.fingerprint, f.decisive, f.verdict, f.because, f.good_job_id, null::jsonb as document
+               from failures f
+               left join memberships m on m.organization_id = $1 and m.user_id = f.created_by
+               where f.organization_id = $1 and ($2::uuid is null or f.pipeline_id = $2)
+                 and ($3::text is null or f.fingerprint = $3) and ($4::text is null or f.verdict = $4)
+                 and ($5::timestamptz is null or f.failed_at >= $5)
+                 and ($6::uuid[] is null or f.pipeline_id = any($6))
+               order by f.failed_at desc, f.id desc limit $7 offset $8"#,
+            organization.uuid(),
+            pipeline,
+            filter.fingerprint,
+            verdict,
+            since as Option<jiff_sqlx::Timestamp>,
+            within.as_deref(),
+            page.limit,
+            page.offset,
+        )
+        .fetch_all(&self.pool())
+        .await?;
+        let rows = rows.into_iter().map(FailureRow::record).collect::<Result<_, _>>()?;
+        Ok(PageResult { rows, total: Total::counted(total) })
+    }
+}

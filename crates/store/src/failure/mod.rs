@@ -1,0 +1,23 @@
+//! Failures of stages: recorded when an attempt ends, completed with evidence by a worker, and read by those who
+//! look for the cause.
+
+mod baseline;
+mod changes;
+mod collect;
+mod due;
+mod good_stage;
+mod history;
+mod known;
+mod list;
+mod note;
+mod read;
+mod record;
+mod silence;
+
+pub use baseline::Baseline;
+pub use changes::{DefinitionChange, FailureChanges, GoodRun, ImageChange};
+pub use collect::{Collected, Findings};
+pub use due::{DueFailure, FailedAttempt, LEASE};
+pub use known::{FailureEnd, FailureNote, KnownFailure};
+pub use list::FailureFilter;
+pub use read::{CollectedRecord, FailureRecord};
