@@ -1,5 +1,5 @@
 //! Creates event partitions ahead of time, drops those past their retention, deletes old idempotency records,
-//! browser sessions and records of exchanged tokens, removes old logs and artifacts, and measures the sequencer's lag.
+//! browser sessions, records of exchanged tokens and old failures, removes old logs and artifacts, and measures the sequencer's lag.
 
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ const MONTHS_AHEAD: i32 = 3;
 const IDEMPOTENCY_BATCH_SIZE: i64 = 10_000;
 const BROWSER_SESSION_BATCH_SIZE: i64 = 10_000;
 const EXCHANGE_BATCH_SIZE: i64 = 10_000;
+const FAILURE_BATCH_SIZE: i64 = 10_000;
 /// How many deployments are expired in one round; the rest is left for the next round.
 const DEPLOYMENT_BATCH_SIZE: i64 = 1_000;
 
@@ -51,6 +52,7 @@ pub async fn run_once(store: &Store, retention: Retention) -> Result<(), StoreEr
     }
     with_db_timeout(store.delete_expired_browser_sessions(BROWSER_SESSION_BATCH_SIZE)).await?;
     with_db_timeout(store.delete_expired_exchanges(EXCHANGE_BATCH_SIZE)).await?;
+    with_db_timeout(store.delete_old_failures(retention.events, FAILURE_BATCH_SIZE)).await?;
     let expired = expire(store, retention.logs).await?;
     metrics::gauge!("greenroom_sequencer_lag_seconds")
         .set(with_db_timeout(store.sequencer_lag_seconds()).await?);

@@ -1,8 +1,9 @@
-//! Background work: the sequencer, the sweeper, housekeeping, the synchronization of step registries, the relay to the
+//! Background work: the sequencer, the sweeper, housekeeping, the synchronization of step registries, the evidence of failures, the relay to the
 //! engine and the engine's worker. Every part is safe to run in several daemons concurrently.
 
 pub mod cleanup;
 pub mod engine;
+pub mod evidence;
 pub mod health;
 pub mod housekeeping;
 pub mod installation;

@@ -13,6 +13,7 @@ use temporalio_sdk::activities::{
     ActivityContext, ActivityDefinitions, ActivityError, ActivityImplementer, ExecutableActivity,
 };
 
+use crate::evidence::EvidenceBell;
 use crate::relay::RelayBell;
 
 /// Advances a deployment as far as possible: the store, or a test's script. Returns `None` if there is no
@@ -25,10 +26,11 @@ pub trait DeploymentAdvancer: Send + Sync + 'static {
     ) -> BoxFuture<'_, Result<Option<Advance>, Box<dyn Error + Send + Sync>>>;
 }
 
-/// The store, and the bell of the relay, which delivers the wake-ups that an advance writes.
+/// The store, the bell of the relay, which delivers the wake-ups that an advance writes, and that of the collector of evidence.
 pub struct StoreAdvancer {
     pub store: Store,
     pub bell: RelayBell,
+    pub evidence_bell: EvidenceBell,
 }
 
 impl DeploymentAdvancer for StoreAdvancer {
@@ -41,6 +43,9 @@ impl DeploymentAdvancer for StoreAdvancer {
             let advance = with_db_timeout(self.store.advance_deployment(organization, deployment)).await?;
             if advance.as_ref().is_some_and(|advance| advance.has_wake_ups) {
                 self.bell.ring();
+            }
+            if advance.as_ref().is_some_and(|advance| advance.has_due_failures) {
+                self.evidence_bell.ring();
             }
             Ok(advance)
         })
