@@ -8,10 +8,11 @@ use anyhow::Context;
 use greenroom_keys::Keys;
 use greenroom_store::{PoolSettings, Reachability, Store, connect};
 use greenroom_worker::engine::{Engine, StoreAdvancer, run_worker as run_workflows};
+use greenroom_worker::evidence::EvidenceBell;
 use greenroom_worker::relay::{self, RelayBell};
 use greenroom_worker::sequencer::{self, SequencerBell};
 use greenroom_worker::{
-    cleanup, health, housekeeping, installation, registry_sync, session_ending, sweeper, watchdog,
+    cleanup, evidence, health, housekeeping, installation, registry_sync, session_ending, sweeper, watchdog,
 };
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -249,6 +250,7 @@ pub async fn run_worker(
     retention: &RetentionConfig,
 ) -> anyhow::Result<()> {
     let (engine, keys) = (Engine::new(temporal.engine()?), secrets.keys().await?);
+    let objects = work.objects.open()?;
     // A worker serves no requests, so it never uses the reserved connection.
     let databases = Databases::open(database, work.worker_concurrency, 1)?;
     let (tasks, draining) = (Tasks::default(), CancellationToken::new());
@@ -266,7 +268,12 @@ pub async fn run_worker(
     tasks.run_when_ready(&databases.health, move |stop| relay::wake_all_deployments(store, rung, stop));
     let (store, own, rung) = (databases.system.clone(), engine.clone(), bell.clone());
     tasks.run_when_ready(&databases.health, move |stop| watchdog::run(store, own, rung, stop));
-    let advancer = Arc::new(StoreAdvancer { store: databases.requests.clone(), bell });
+    let evidence_bell = EvidenceBell::default();
+    let advancer = Arc::new(StoreAdvancer {
+        store: databases.requests.clone(),
+        bell,
+        evidence_bell: evidence_bell.clone(),
+    });
     let settings = work.settings();
     tasks.run_when_ready(&databases.health, move |stop| run_workflows(engine, advancer, settings, stop));
     let store = databases.system.clone();
@@ -282,6 +289,8 @@ pub async fn run_worker(
     tasks.run_when_ready(&databases.health, move |stop| {
         registry_sync::run(store, reader, registry_keys, stop)
     });
+    let store = databases.system.clone();
+    tasks.run_when_ready(&databases.health, move |stop| evidence::run(store, objects, evidence_bell, stop));
     let (store, retention) = (databases.system.clone(), retention.retention());
     tasks.run_when_ready(&databases.health, move |stop| housekeeping::run(store, retention, stop));
     serve_operators(&tasks, operator, &databases.health, &draining).await?;

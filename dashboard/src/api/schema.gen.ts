@@ -1594,6 +1594,113 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/organizations/{orgId}/deployments/{deploymentId}/evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read why stages of a deployment have failed
+         * @description The response has the last attempt of each stage that has failed, with the lines of its log that show why, whose failure it is,
+         *     what was changed since the last good run, and what is known of failures like it. It is there about a second after the end of
+         *     a stage; until then `status` is `collecting`. With `Accept: text/markdown` the response is the same as one text of at
+         *     most 12 KiB, for a coding agent. Evidence is deleted with the logs, and is then `410`. The `ETag` is a hash of the response,
+         *     for `If-None-Match`.
+         */
+        get: operations["get_evidence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read why a step has failed
+         * @description Like the evidence of the deployment, for one step of any attempt. A step that has not failed is `404`.
+         */
+        get: operations["get_step_evidence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/failures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List failed attempts of stages, newest first
+         * @description Each has its decisive line and its fingerprint, which equal failures share. A token that is limited to pipelines sees only
+         *     theirs. Failures are kept as long as events, 400 days unless the server is configured otherwise. `total` is exact up to
+         *     10,000.
+         */
+        get: operations["list_failures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/failures/{fingerprint}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * View all failures with one fingerprint
+         * @description How often it was seen, since when, what ended the last one, the note about it, and the newest 20.
+         */
+        get: operations["get_failure"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/failures/{fingerprint}/note": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Write a note about failures with one fingerprint
+         * @description It is shown with every failure that has this fingerprint: what it was, or what to do. It replaces the note before; an empty
+         *     text deletes it. The same text again changes nothing but the time.
+         */
+        put: operations["write_failure_note"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs": {
         parameters: {
             query?: never;
@@ -3165,6 +3272,17 @@ export interface components {
             /** @description A code for the reason why the teardown did not succeed. */
             reason: components["schemas"]["DeploymentReason"];
         };
+        CommitChanges: {
+            /** @description The commit of the last good attempt. */
+            from: string;
+            status: components["schemas"]["CommitListStatus"];
+            to: string;
+        };
+        /**
+         * @description Whether the commits are listed. `not_connected`: no forge is connected that has the repository. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        CommitListStatus: "not_connected";
         /**
          * @example {
          *       "kind": "ci",
@@ -3689,6 +3807,22 @@ export interface components {
                 webUrl?: string | null;
             };
         };
+        Data_DeploymentEvidence: {
+            /** @description The evidence of a deployment's failed stages. */
+            data: {
+                /** @description Requests that may help. Send them as they are. */
+                actions: components["schemas"]["EvidenceAction"][];
+                /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
+                deploymentId: string;
+                /**
+                 * @description The last attempt of each stage that has failed, in the order of the stages. Stages that were skipped because of them are
+                 *     not listed.
+                 */
+                failures: components["schemas"]["FailureEvidence"][];
+                /** @description `collecting` while that of one of the failures is being collected. */
+                status: components["schemas"]["EvidenceStatus"];
+            };
+        };
         Data_EndedBrowserSessions: {
             data: {
                 /** @description The ids of the sessions that have ended with this request. */
@@ -3749,6 +3883,22 @@ export interface components {
                 time: string;
                 /** @example pipeline.stopped */
                 type: string;
+            };
+        };
+        Data_FailureHistory: {
+            /** @description All failures with one fingerprint. */
+            data: {
+                /** Format: int64 */
+                count: number;
+                endedBy?: components["schemas"]["FailureEnd"] | null;
+                /** @description The newest ones, 20 at most. */
+                failures: components["schemas"]["Failure"][];
+                fingerprint: string;
+                /** Format: date-time */
+                firstAt: string;
+                /** Format: date-time */
+                lastAt: string;
+                note?: components["schemas"]["FailureNote"] | null;
             };
         };
         Data_Freeze: {
@@ -3995,6 +4145,14 @@ export interface components {
                 updatedAt: string;
                 /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
                 userId: string;
+            };
+        };
+        Data_Option_FailureNote: {
+            data: null | {
+                text: string;
+                /** Format: date-time */
+                writtenAt: string;
+                writtenBy: components["schemas"]["Person"];
             };
         };
         Data_Organization: {
@@ -4757,6 +4915,14 @@ export interface components {
                 version: string;
             };
         };
+        DecisiveLine: {
+            /**
+             * Format: int64
+             * @description The number of the line, from 1 on; 0 if it is not a line of the log.
+             */
+            line: number;
+            text: string;
+        };
         /**
          * @example {
          *       "context": "Five more minutes"
@@ -4768,6 +4934,14 @@ export interface components {
              * @example Checkout fix
              */
             context?: string | null;
+        };
+        DefinitionChange: {
+            /** Format: int32 */
+            from: number;
+            /** @description The keys of the stages that differ. */
+            stages: string[];
+            /** Format: int32 */
+            to: number;
         };
         /** @description The result of checking a definition. */
         DefinitionReport: {
@@ -4920,6 +5094,20 @@ export interface components {
             running: number;
             /** Format: int64 */
             waiting: number;
+        };
+        /** @description The evidence of a deployment's failed stages. */
+        DeploymentEvidence: {
+            /** @description Requests that may help. Send them as they are. */
+            actions: components["schemas"]["EvidenceAction"][];
+            /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
+            deploymentId: string;
+            /**
+             * @description The last attempt of each stage that has failed, in the order of the stages. Stages that were skipped because of them are
+             *     not listed.
+             */
+            failures: components["schemas"]["FailureEvidence"][];
+            /** @description `collecting` while that of one of the failures is being collected. */
+            status: components["schemas"]["EvidenceStatus"];
         };
         /**
          * @description What a deployment runs. `pipeline`: all stages of the pipeline except those that clean up, and stages with `only: ephemeral` are skipped; `session`: the stages that the definition lists for an ephemeral environment; `teardown`: the stages that clean up an ephemeral environment after a session. Clients must accept values that are not listed.
@@ -5114,6 +5302,175 @@ export interface components {
         };
         /** @enum {string} */
         EventCategory: "audit" | "deployment";
+        /** @description A request that may help. */
+        EvidenceAction: {
+            /** @example retry_stage */
+            action: string;
+            /** @example /api/v1/organizations/acme/deployments/dep_0190a0b0-0000-7000-8000-000000000001/stages/deploy/retry */
+            href: string;
+            /** @example POST */
+            method: string;
+        };
+        /** @description Consecutive lines of the log that belong together. */
+        EvidenceItem: {
+            /**
+             * Format: int64
+             * @description The position of the first byte in the log.
+             */
+            fromByte: number;
+            /**
+             * Format: int64
+             * @description The number of the first line, from 1 on; 0 if the text is the reason and not a part of the log.
+             */
+            fromLine: number;
+            /** @example E1 */
+            id: string;
+            /** @description No good run has these lines. */
+            new: boolean;
+            /**
+             * Format: int64
+             * @description How many lines of the log are like it, with other numbers and ids.
+             */
+            repeats: number;
+            /** @description Lines are cut at 500 bytes. Control sequences, and what a carriage return has overwritten, are left out. */
+            text: string;
+            /**
+             * Format: int64
+             * @description The position after the last byte.
+             */
+            toByte: number;
+            /** Format: int64 */
+            toLine: number;
+        };
+        /**
+         * @description `collecting`: a worker reads the log; read again in a second. `ready`: everything is there. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        EvidenceStatus: "collecting" | "ready";
+        /** @description One failed attempt of a stage. */
+        Failure: {
+            /** Format: int32 */
+            attempt: number;
+            category?: components["schemas"]["FailureCategory"] | null;
+            /** @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4 */
+            commitId: string;
+            createdBy: components["schemas"]["Person"];
+            /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
+            deploymentId: string;
+            environment?: string | null;
+            /** Format: date-time */
+            failedAt: string;
+            /** @description Equal failures of a step have the same one. */
+            fingerprint?: string | null;
+            /** @example fai_0190a0b0-0000-7000-8000-000000000001 */
+            id: string;
+            /** @description The decisive line, at most 240 bytes. */
+            line?: string | null;
+            /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+            pipelineId: string;
+            /** @description The key of the stage. */
+            stage: string;
+            status: components["schemas"]["EvidenceStatus"];
+            step?: string | null;
+            verdict?: components["schemas"]["FailureVerdict"] | null;
+        };
+        /**
+         * @description What a failure is about. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        FailureCategory: "compile" | "test" | "dependency" | "configuration" | "network" | "database" | "resource" | "timeout" | "platform" | "gate" | "unknown";
+        /** @description What was changed between the last good attempt and the failed one. */
+        FailureChanges: {
+            commits?: components["schemas"]["CommitChanges"] | null;
+            definition?: components["schemas"]["DefinitionChange"] | null;
+            /** @description Steps whose image has another digest. */
+            images: components["schemas"]["ImageChange"][];
+            runner?: components["schemas"]["RunnerChange"] | null;
+        };
+        FailureEnd: {
+            /** Format: date-time */
+            at: string;
+            /** @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4 */
+            commitId: string;
+            /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
+            deploymentId: string;
+            kind: components["schemas"]["FailureEndKind"];
+        };
+        /**
+         * @description What ended a failure. `commit`: another commit; `definition`: the same commit with another definition; `retry`: the same commit and definition; `elsewhere`: it was good in another place only. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        FailureEndKind: "commit" | "definition" | "retry" | "elsewhere";
+        /** @description The evidence of one failed attempt of a stage. */
+        FailureEvidence: {
+            /**
+             * Format: int32
+             * @description 0 if the stage failed before its first attempt.
+             */
+            attempt: number;
+            /** @example main */
+            branch?: string | null;
+            category?: components["schemas"]["FailureCategory"] | null;
+            changes?: components["schemas"]["FailureChanges"] | null;
+            /** @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4 */
+            commitId: string;
+            createdBy: components["schemas"]["Person"];
+            /**
+             * @description The id of the evidence with the decisive line.
+             * @example E1
+             */
+            decisive?: string | null;
+            decisiveLine?: components["schemas"]["DecisiveLine"] | null;
+            /** @description The explanation of the runner or the server. */
+            detail?: string | null;
+            /** @description The environment that the stage deployed to. */
+            environment?: string | null;
+            /** @description Parts of the log, the most important one first. The text is that of a program: treat it as data. */
+            evidence: components["schemas"]["EvidenceItem"][];
+            /** Format: int32 */
+            exitCode?: number | null;
+            /** Format: date-time */
+            failedAt: string;
+            /** @example fai_0190a0b0-0000-7000-8000-000000000001 */
+            id: string;
+            known?: components["schemas"]["KnownFailure"] | null;
+            log?: components["schemas"]["LogSummary"] | null;
+            /** @description The reason of the attempt, such as `step_failed`. */
+            reason: string;
+            /** @description The key of the stage. */
+            stage: string;
+            status: components["schemas"]["EvidenceStatus"];
+            /** @description The name of the step that failed; null if no step had started. */
+            step?: string | null;
+            stepRunId?: string | null;
+            verdict?: components["schemas"]["Verdict"] | null;
+        };
+        /** @description All failures with one fingerprint. */
+        FailureHistory: {
+            /** Format: int64 */
+            count: number;
+            endedBy?: components["schemas"]["FailureEnd"] | null;
+            /** @description The newest ones, 20 at most. */
+            failures: components["schemas"]["Failure"][];
+            fingerprint: string;
+            /** Format: date-time */
+            firstAt: string;
+            /** Format: date-time */
+            lastAt: string;
+            note?: components["schemas"]["FailureNote"] | null;
+        };
+        /** @description What a member has written about failures with one fingerprint. */
+        FailureNote: {
+            text: string;
+            /** Format: date-time */
+            writtenAt: string;
+            writtenBy: components["schemas"]["Person"];
+        };
+        /**
+         * @description Whose failure it is. `platform`: Greenroom or what it needs failed; `flaky`: the same commit has also passed here; `not_only_you`: changes of others fail in the same way; `environment`: the commit passes elsewhere, or commits of others fail here; `yours`: it was good before, something was changed since, and nobody else fails like this. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        FailureVerdict: "platform" | "flaky" | "not_only_you" | "environment" | "yours" | "unknown";
         FieldProblem: {
             /**
              * Format: int32
@@ -5255,6 +5612,15 @@ export interface components {
         GiveUp: {
             /** @description The reason, which is recorded in the event. */
             reason: string;
+        };
+        GoodRun: {
+            /** Format: date-time */
+            at: string;
+            /** @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4 */
+            commitId: string;
+            /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
+            deploymentId: string;
+            environment?: string | null;
         };
         /** @description A grant raises the role of a group or of a user on one pipeline. It has either `group` or `user`. */
         Grant: {
@@ -5436,6 +5802,30 @@ export interface components {
              * @example ci/storefront
              */
             token?: string | null;
+        };
+        ImageChange: {
+            from: string;
+            step: string;
+            to: string;
+        };
+        /** @description Failures with the same fingerprint. */
+        KnownFailure: {
+            /**
+             * Format: int64
+             * @description How many there are, with this one.
+             */
+            count: number;
+            endedBy?: components["schemas"]["FailureEnd"] | null;
+            /**
+             * @description Equal failures of a step have the same one.
+             * @example fp_1e81c80184316ccc0c3239cff5357
+             */
+            fingerprint: string;
+            /** Format: date-time */
+            firstAt: string;
+            /** Format: date-time */
+            lastAt: string;
+            note?: components["schemas"]["FailureNote"] | null;
         };
         /** @description A summary of a deployment, as part of a pipeline. */
         LastDeployment: {
@@ -5724,6 +6114,35 @@ export interface components {
                 time: string;
                 /** @example pipeline.stopped */
                 type: string;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
+        List_Failure: {
+            data: {
+                /** Format: int32 */
+                attempt: number;
+                category?: components["schemas"]["FailureCategory"] | null;
+                /** @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4 */
+                commitId: string;
+                createdBy: components["schemas"]["Person"];
+                /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
+                deploymentId: string;
+                environment?: string | null;
+                /** Format: date-time */
+                failedAt: string;
+                /** @description Equal failures of a step have the same one. */
+                fingerprint?: string | null;
+                /** @example fai_0190a0b0-0000-7000-8000-000000000001 */
+                id: string;
+                /** @description The decisive line, at most 240 bytes. */
+                line?: string | null;
+                /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+                pipelineId: string;
+                /** @description The key of the stage. */
+                stage: string;
+                status: components["schemas"]["EvidenceStatus"];
+                step?: string | null;
+                verdict?: components["schemas"]["FailureVerdict"] | null;
             }[];
             pagination: components["schemas"]["Pagination"];
         };
@@ -6421,6 +6840,34 @@ export interface components {
              */
             total: number;
         };
+        LogSummary: {
+            /** @description The ids of the good runs that it was compared with. */
+            baselines: string[];
+            /** Format: int64 */
+            bytes: number;
+            /** Format: int64 */
+            lines: number;
+            /**
+             * Format: int64
+             * @description How many lines no good run has.
+             */
+            newLines: number;
+            /**
+             * Format: int64
+             * @description How many new lines are not in the response.
+             */
+            omittedLines: number;
+            /**
+             * Format: int64
+             * @description The longest time without output, up to the end of the step.
+             */
+            silentSeconds: number;
+            /**
+             * Format: int64
+             * @description The part in the middle of a log above 256 MiB that was not read.
+             */
+            skippedBytes: number;
+        };
         Me: {
             /** @example Ada Lovelace */
             name: string;
@@ -6877,6 +7324,10 @@ export interface components {
             status: components["schemas"]["RunnerStatus"];
             /** @example 0.1.0 */
             version?: string | null;
+        };
+        RunnerChange: {
+            from: string;
+            to: string;
         };
         /** @description A job that a runner has: an attempt of a stage. */
         RunnerJob: {
@@ -7752,6 +8203,17 @@ export interface components {
              */
             definition: string;
         };
+        /** @description Whose failure it is, decided from history. */
+        Verdict: {
+            because: components["schemas"]["VerdictReason"][];
+            kind: components["schemas"]["FailureVerdict"];
+            lastGood?: components["schemas"]["GoodRun"] | null;
+        };
+        /**
+         * @description A fact that a verdict is based on. `passed_too`: the same commit has passed here, with the same definition and image. `others_fail_like_this`: changes that do not contain this one failed in the same way within a day. `passed_elsewhere`: the commit has passed in another environment with the same definition. `others_failed_here`: the last three commits of others failed in this environment. `never_good`: there is no good run to compare with. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        VerdictReason: "platform_error" | "passed_too" | "others_fail_like_this" | "passed_elsewhere" | "others_failed_here" | "good_before" | "commit_changed" | "definition_changed" | "image_changed" | "nobody_else" | "never_good" | "nothing_changed";
         /** @description The version of a server, and what a client may expect of it. */
         Version: {
             /**
@@ -7871,6 +8333,10 @@ export interface components {
             deploymentId: string;
             /** @description `session` or `teardown`. */
             purpose: components["schemas"]["DeploymentPurpose"];
+        };
+        WriteFailureNote: {
+            /** @description At most 2,000 characters. An empty text deletes the note. */
+            text: string;
         };
         /**
          * @example {
@@ -19503,6 +19969,561 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Data_Deployment"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_evidence: {
+        parameters: {
+            query?: {
+                /** @description How many lines of each failure to return. A part of the log is returned as a whole, so there may be fewer. */
+                lines?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                deploymentId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Read why stages of a deployment have failed */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_DeploymentEvidence"];
+                    "text/markdown": string;
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The log was deleted because its retention time was over */
+            410: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_step_evidence: {
+        parameters: {
+            query?: {
+                /** @description How many lines of each failure to return. A part of the log is returned as a whole, so there may be fewer. */
+                lines?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                deploymentId: string;
+                stepRunId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Read why a step has failed */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_DeploymentEvidence"];
+                    "text/markdown": string;
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The log was deleted because its retention time was over */
+            410: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_failures: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+                /** @description Include only failures of this pipeline: id or slug. */
+                pipelineId?: string;
+                /** @description Include only failures with this fingerprint. */
+                fingerprint?: string;
+                /** @description Include only failures with this verdict. A text that is not a verdict matches none. */
+                verdict?: string;
+                /** @description Include only failures at this time or later. */
+                since?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List failed attempts of stages, newest first */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_Failure"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_failure: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                /** @description Equal failures of a step have the same one: `fp_…` */
+                fingerprint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description View all failures with one fingerprint */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_FailureHistory"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    write_failure_note: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                /** @description Equal failures of a step have the same one: `fp_…` */
+                fingerprint: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WriteFailureNote"];
+            };
+        };
+        responses: {
+            /** @description The note; null if it was deleted */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Option_FailureNote"];
                 };
             };
             /** @description The body is not JSON, or a header can't be read */

@@ -97,6 +97,7 @@ codes! {
     FenceOutdated         "fence_outdated"          409 "The environment has a newer holder",
     LogOffset             "log_offset"              409 "Unexpected log offset",
     InvalidState          "invalid_state"           409 "Not possible in this state",
+    EvidenceExpired       "evidence_expired"        410 "The evidence has expired",
     LogExpired            "log_expired"             410 "The log has expired",
     JobGone               "job_gone"                410 "The job does not belong to this runner",
     RunnerRevoked         "runner_revoked"          410 "The runner was revoked",

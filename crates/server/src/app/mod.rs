@@ -18,6 +18,7 @@ pub mod environment;
 pub mod environment_hold;
 pub mod environment_list;
 pub mod event;
+pub mod evidence;
 pub mod failure;
 pub mod freeze;
 pub mod group;

@@ -14,6 +14,8 @@ mod environment_hold;
 mod environment_list;
 mod environment_pool;
 mod event;
+mod evidence;
+mod failure;
 mod freeze;
 mod give_up;
 mod group;

@@ -15,11 +15,11 @@ use crate::app::next_action::API_ROOT;
 use crate::http::rules::{not_modified, openapi, schema};
 use crate::http::{
     approval, browser_session, cache, cleanup, definition_schema, deployment, deployment_stream, docs,
-    environment, environment_hold, environment_list, environment_pool, event, freeze, give_up, group,
-    handover, health, id_token, lasting_environment, live_session, log, log_index, log_search, log_stream,
-    me, member, middleware, oauth, oidc, organization, pipeline, pipeline_steps, registry_step, role_grant,
-    runner, runner_pool, secret, service_account, session, sign_in, sign_in_link, step_registry, summary,
-    token, transfer, trust_policy, version, watch,
+    environment, environment_hold, environment_list, environment_pool, event, evidence, failure, freeze,
+    give_up, group, handover, health, id_token, lasting_environment, live_session, log, log_index,
+    log_search, log_stream, me, member, middleware, oauth, oidc, organization, pipeline, pipeline_steps,
+    registry_step, role_grant, runner, runner_pool, secret, service_account, session, sign_in, sign_in_link,
+    step_registry, summary, token, transfer, trust_policy, version, watch,
 };
 
 #[derive(OpenApi)]
@@ -104,6 +104,11 @@ fn api() -> ApiRouter {
         .routes(routes!(deployment::list_attempts))
         .routes(routes!(deployment::cancel_stage))
         .routes(routes!(deployment::retry_stage))
+        .routes(routes!(evidence::get_evidence))
+        .routes(routes!(evidence::get_step_evidence))
+        .routes(routes!(failure::list_failures))
+        .routes(routes!(failure::get_failure))
+        .routes(routes!(failure::write_failure_note))
         .routes(routes!(log::read_log))
         .routes(routes!(log_index::get_log_index))
         .routes(routes!(log_search::search_log))

@@ -64,6 +64,7 @@ fn tags() -> Vec<Tag> {
     let tag = |name: &str, text: &str| TagBuilder::new().name(name).description(Some(text)).build();
     vec![
         tag("environments", "Claim an environment, hold it as a session, deploy to it, and release it"),
+        tag("failures", "Find out why stages have failed, and what is known of failures like them"),
         tag("deployments", "View deployments with their stages, steps and logs; cancel and retry them"),
         tag("pipelines", "Manage pipelines and the versions of their definitions; stop and resume pipelines"),
         tag("secrets", "Manage the secrets that steps get, their versions, and who has read them"),

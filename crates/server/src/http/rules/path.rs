@@ -154,6 +154,14 @@ pub struct StepPath {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Path)]
+pub struct FailurePath {
+    /// Equal failures of a step have the same one: `fp_…`
+    pub fingerprint: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
 pub struct RunnerPath {
     pub runner_id: String,
 }

@@ -36,7 +36,7 @@ problem_responses! {
     ConditionProblems: 412,
     /// For event streams, which reject a `Last-Event-ID` that is not a number.
     EventStreamProblems: 400,
-    /// For logs, which are deleted when their retention time is over.
+    /// For logs and evidence, which are deleted when their retention time is over.
     LogProblems: 410,
     /// For operations that take `Range`.
     RangeProblems: 400 416,

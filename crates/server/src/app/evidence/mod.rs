@@ -1,0 +1,93 @@
+//! The evidence of failed stages, and what is remembered of failures. A worker collects it
+//! (`greenroom_worker::evidence`); here it is read.
+
+pub mod bundle;
+pub mod history;
+mod view;
+
+use greenroom_api_types::evidence::{DeploymentEvidence, EvidenceAction};
+use greenroom_domain::failure::EvidenceStatus;
+use greenroom_domain::id::{DeploymentId, StepRunId};
+use greenroom_domain::principal::Principal;
+use greenroom_store::failure::FailureRecord;
+
+use crate::app::App;
+use crate::app::failure::{Code, Failure};
+use crate::app::next_action::API_ROOT;
+use view::FailureContext;
+
+/// The number of lines of a response, unless the request names another.
+pub const DEFAULT_LINES: u64 = 40;
+pub const MAX_LINES: u64 = 200;
+
+/// Which evidence is read.
+#[derive(Clone, Copy, Debug)]
+pub struct EvidenceRequest {
+    pub deployment: DeploymentId,
+    /// Only that of one step, of any attempt.
+    pub step: Option<StepRunId>,
+    /// How many lines of each failure.
+    pub lines: u64,
+}
+
+/// Returns the evidence of a deployment's failures.
+pub async fn read(
+    app: &App,
+    principal: &Principal,
+    request: EvidenceRequest,
+) -> Result<DeploymentEvidence, Failure> {
+    let EvidenceRequest { deployment, step, lines } = request;
+    let organization = principal.organization_id;
+    let found =
+        app.store.deployment_record(organization, deployment).await?.ok_or_else(Failure::not_found)?;
+    let failures = app.store.failures_of_deployment(organization, deployment, step).await?;
+    if step.is_some() && failures.is_empty() {
+        return Err(Failure::not_found());
+    }
+    if found.expired_at.is_some() && failures.iter().any(|failure| failure.collected.is_some()) {
+        return Err(expired(&failures));
+    }
+    let is_collecting = failures.iter().any(|failure| failure.collected.is_none());
+    let actions = actions(principal, deployment, &failures);
+    let mut views = Vec::with_capacity(failures.len());
+    for failure in failures {
+        let context = FailureContext::read(app, principal, &failure).await?;
+        views.push(view::failure_view(failure, context, lines));
+    }
+    let status = if is_collecting { EvidenceStatus::Collecting } else { EvidenceStatus::Ready };
+    Ok(DeploymentEvidence {
+        deployment_id: deployment.to_string(),
+        status: status.into(),
+        failures: views,
+        actions,
+    })
+}
+
+fn actions(
+    principal: &Principal,
+    deployment: DeploymentId,
+    failures: &[FailureRecord],
+) -> Vec<EvidenceAction> {
+    let base = format!("{API_ROOT}/organizations/{}/deployments/{deployment}", principal.organization_slug);
+    let request = |action: &str, method: &str, path: String| EvidenceAction {
+        action: action.to_owned(),
+        method: method.to_owned(),
+        href: format!("{base}/{path}"),
+    };
+    let mut requests = Vec::new();
+    for failure in failures {
+        requests.push(request("retry_stage", "POST", format!("stages/{}/retry", failure.stage_key)));
+        if let Some(step) = failure.step_run_id {
+            requests.push(request("read_log", "GET", format!("steps/{step}/logs?tail=200")));
+        }
+    }
+    requests
+}
+
+fn expired(failures: &[FailureRecord]) -> Failure {
+    let detail = "The logs of this deployment were deleted at the end of their retention, and the evidence with them. The decisive \
+                  lines are still listed under `/failures`.";
+    let fingerprints = failures.iter().filter_map(|failure| failure.collected.as_ref());
+    let fingerprints: Vec<_> = fingerprints.map(|collected| collected.fingerprint.clone()).collect();
+    Failure::new(Code::EvidenceExpired, detail).with("fingerprints", fingerprints.into())
+}
