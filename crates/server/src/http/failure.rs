@@ -82,7 +82,7 @@ pub async fn list_failures(
     params(OrganizationPath, FailurePath),
     responses((status = 200, body = Data<FailureHistory>), ReadProblems))]
 pub async fn get_failure(
-    permit: Permit<DeploymentRead, Narrowed>,
+    permit: Permit<DeploymentRead>,
     path: PathParams<FailurePath>,
 ) -> Result<Json<Data<FailureHistory>>, Failure> {
     let data = history::history(&permit.app, &permit.principal, &path.0.fingerprint).await?;

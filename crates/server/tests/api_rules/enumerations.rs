@@ -140,10 +140,15 @@ fn an_open_enum_states_that_it_is_open() {
     let expected = [
         "ApprovalStatus",
         "AttemptStatus",
+        "CommitListStatus",
         "DeploymentPurpose",
         "DeploymentReason",
         "DeploymentStatus",
         "DeploymentTrigger",
+        "EvidenceStatus",
+        "FailureCategory",
+        "FailureEndKind",
+        "FailureVerdict",
         "RunnerStatus",
         "SecretScope",
         "SecretUseKind",
@@ -152,6 +157,7 @@ fn an_open_enum_states_that_it_is_open() {
         "StageStatus",
         "StepRegistryStatus",
         "StepStatus",
+        "VerdictReason",
         "VoteDecision",
     ];
     assert_eq!(open, expected);

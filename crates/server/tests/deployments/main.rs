@@ -22,6 +22,7 @@ mod deployment_stream;
 mod downloads;
 mod environment_holds;
 mod environments;
+mod evidence;
 mod examples;
 mod filters;
 mod fixture;

@@ -132,3 +132,7 @@ pub fn network(_: &str) -> Value {
 pub fn definition(_: &str) -> Value {
     json!({ "definition": DEFINITION })
 }
+
+pub fn note(_: &str) -> Value {
+    json!({ "text": "retry" })
+}

@@ -6,7 +6,7 @@ use serde_json::Value;
 pub use crate::bodies::{DIGEST, OWNER, PIPELINE_ID};
 use crate::bodies::{
     aged, agreed, because, commit, definition, described, developer, disagreed, freeze, group, hold, labels,
-    maintainer, member, named, network, none, overridden, password, pipeline, registry, secret,
+    maintainer, member, named, network, none, note, overridden, password, pipeline, registry, secret,
     service_account, to_owner, trust_policy, uses, value, wrong_code, wrong_password,
 };
 use crate::row::row;
@@ -29,7 +29,7 @@ const WRITE: &str = "write";
 const ADMINISTER: &str = "admin";
 
 /// Operations that limit their result to the pipelines of the token.
-const NARROWED: [&str; 11] = [
+const NARROWED: [&str; 12] = [
     "list_pipelines",
     "list_organization_environments",
     "list_organization_lasting_environments",
@@ -41,6 +41,7 @@ const NARROWED: [&str; 11] = [
     "create_api_token",
     "list_secrets",
     "list_approvals",
+    "list_failures",
 ];
 
 /// Operations for which either of two scopes is needed, depending on the body. A token that has neither is
@@ -113,6 +114,11 @@ const CANCEL_STAGE: &str = "/organizations/{orgId}/deployments/{deploymentId}/st
 const RETRY_STAGE: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/retry";
 const GIVE_UP: &str = "/organizations/{orgId}/deployments/{deploymentId}/give-up";
 const GIVE_UP_STAGE: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/give-up";
+const EVIDENCE: &str = "/organizations/{orgId}/deployments/{deploymentId}/evidence";
+const STEP_EVIDENCE: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/evidence";
+const FAILURES: &str = "/organizations/{orgId}/failures";
+const FAILURE: &str = "/organizations/{orgId}/failures/{fingerprint}";
+const FAILURE_NOTE: &str = "/organizations/{orgId}/failures/{fingerprint}/note";
 const LOG: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs";
 const LOG_INDEX: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs/index";
 const LOG_SEARCH: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs/search";
@@ -273,6 +279,11 @@ pub const ROWS: &[Row] = &[
     row("get_log_index",          ("GET", LOG_INDEX),     VIEWER,     READ,       200, Target::Step,            none),
     row("search_log",             ("GET", LOG_SEARCH),    VIEWER,     READ,       200, Target::Step,            none),
     row("stream_log",             ("GET", LOG_STREAM),    VIEWER,     READ,       200, Target::Step,            none),
+    row("get_evidence",           ("GET", EVIDENCE),      VIEWER,     READ,       200, Target::Deployment,      none),
+    row("get_step_evidence",      ("GET", STEP_EVIDENCE), VIEWER,     READ,       200, Target::FailedStep,      none),
+    row("list_failures",          ("GET", FAILURES),      VIEWER,     READ,       200, Target::Nothing,         none),
+    row("get_failure",            ("GET", FAILURE),       VIEWER,     READ,       200, Target::Failure,         none),
+    row("write_failure_note",     ("PUT", FAILURE_NOTE),  DEVELOPER,  WRITE,      200, Target::Failure,         note),
     row("list_runners",           ("GET", RUNNERS),       ADMIN,      ADMINISTER, 200, Target::Nothing,         none),
     row("create_runner",          ("POST", RUNNERS),      ADMIN,      ADMINISTER, 201, Target::Nothing,         named),
     row("revoke_runner",          ("DELETE", RUNNER),     ADMIN,      ADMINISTER, 200, Target::Runner,          none),

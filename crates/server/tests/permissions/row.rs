@@ -66,6 +66,10 @@ pub enum Target {
     EndedStage,
     /// The only step of that stage.
     Step,
+    /// The same step, which has failed.
+    FailedStep,
+    /// The fingerprint of a failure.
+    Failure,
     Runner,
     RunnerPool,
     /// A secret of a pipeline, with two versions.

@@ -129,6 +129,8 @@ impl PermissionFixture {
                 let (deployment, step) = self.deployment().await;
                 format!("{deployment}/{step}")
             }
+            Target::FailedStep => self.failed_step().await.0,
+            Target::Failure => self.failed_step().await.1,
             Target::Session => {
                 let environment = self.environment().await;
                 let (pipeline, name) = environment.split_once('/').unwrap();
@@ -144,6 +146,30 @@ impl PermissionFixture {
                 format!("{environment}/{}", claimed.field("sessionId"))
             }
         }
+    }
+
+    /// Creates a deployment whose only step has failed. Returns both, and the fingerprint of the failure.
+    async fn failed_step(&self) -> (String, String) {
+        let (deployment, step) = self.deployment().await;
+        let fingerprint = format!("fp_{}", self.unique_name());
+        sqlx::query(
+            "insert into failures
+                 (organization_id, id, pipeline_id, deployment_id, stage_key, attempt, job_id, step_run_id, step, place,
+                  commit_id, definition_version, created_by, status, reason, failed_at, collected_at, category,
+                  fingerprint, decisive, verdict)
+             select d.organization_id, gen_random_uuid(), d.pipeline_id, d.id, 'build', 1, s.job_id, s.id, s.name, '',
+                    d.commit_id, d.definition_version, d.created_by, 'failed', 'step_failed', now(), now(), 'test', $3,
+                    'it failed', 'unknown'
+             from deployments d, step_runs s
+             where 'dep_' || d.id::text = $1 and 'stp_' || s.id::text = $2",
+        )
+        .bind(&deployment)
+        .bind(&step)
+        .bind(&fingerprint)
+        .execute(&self.pool)
+        .await
+        .unwrap();
+        (format!("{deployment}/{step}"), fingerprint)
     }
 
     async fn registry(&self) -> String {

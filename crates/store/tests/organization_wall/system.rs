@@ -91,6 +91,8 @@ const LISTED: &[(&str, &str)] = &[
         "update step_registries r set leased_until",
         "step registries of all organizations that are due to be synchronized",
     ),
+    ("update failures f set leased_until", "failures of all organizations whose evidence is to be collected"),
+    ("delete from failures where ctid", "failures of all organizations that are past their retention"),
     ("update wakes w set due_at", "the relay delivers the outbox of all organizations"),
     ("update discarded_objects d set due_at", "objects of all organizations that are due for removal"),
     ("delete from discarded_objects d using unnest", "objects that were removed"),

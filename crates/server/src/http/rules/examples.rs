@@ -50,6 +50,7 @@ const PATH_VARIABLES: &[(&str, &str)] = &[
     ("stepVersion", "2.3.0"),
     ("groupId", "grp_0190a0b0-0000-7000-8000-000000000001"),
     ("approvalId", "apr_0190a0b0-0000-7000-8000-000000000001"),
+    ("fingerprint", "fp_1e81c80184316ccc0c3239cff5357"),
     ("tokenId", "tok_0190a0b0-0000-7000-8000-000000000001"),
     ("userId", USER),
     ("serviceAccountId", SERVICE_ACCOUNT),
@@ -135,6 +136,7 @@ fn body(schema: &str) -> Option<Value> {
     Some(match schema {
         "AddMember" => json!({ "email": "ada@example.com", "name": "Ada Lovelace", "role": "developer" }),
         "Approve" => json!({ "subjectDigest": SUBJECT_DIGEST, "comment": "Checked on staging" }),
+        "WriteFailureNote" => json!({ "text": "The registry is down on Sundays: retry" }),
         "Reject" => json!({ "subjectDigest": SUBJECT_DIGEST, "comment": "The migration is not reversible" }),
         "OverrideGates" => json!({ "reason": "Fixes the outage", "gates": ["approval", "freeze"] }),
         "CancelDeployment" => json!({ "force": false }),
