@@ -12,7 +12,7 @@ use greenroom_domain::id::OrganizationId;
 use greenroom_domain::step::definition_digest;
 use greenroom_store::Store;
 use greenroom_store::compute_limit::ComputeLimiter;
-use greenroom_store::pipeline::CheckedDefinition;
+use greenroom_store::pipeline::{CheckedDefinition, PipelineName};
 use serde_json::Value;
 
 use crate::app::failure::{Code, Failure};
@@ -55,6 +55,33 @@ pub async fn validate(
         Err(wrong) => Ok(Err(wrong.into_iter().map(field_problem).collect())),
     };
     in_turn(organization, lock).await?
+}
+
+/// Checks the definition of an existing pipeline that is to be saved. The text that is saved already keeps its lock, whatever
+/// became of the registries since then.
+pub async fn for_update(
+    store: &Store,
+    organization: OrganizationId,
+    name: &PipelineName,
+    source: &str,
+) -> Result<Checked, Failure> {
+    let mut transaction = store.system_transaction(organization).await?;
+    let Some(pipeline) = transaction.pipeline(name).await? else { return Err(Failure::not_found()) };
+    if transaction.pipeline_source(&pipeline).await? != source {
+        drop(transaction);
+        return for_saving(store, organization, source).await;
+    }
+    let current = transaction.current_definition(&pipeline).await?;
+    drop(transaction);
+    let text = source.to_owned();
+    let parse = move || (definition::parse_with_warnings(&text), text);
+    match in_turn(organization, parse).await? {
+        (Ok(parsed), text) if parsed.definition.step_references().len() == current.locked_steps.len() => {
+            let definition = Definition { locked_steps: current.locked_steps.clone(), ..parsed.definition };
+            checked(text, Parsed { definition, ..parsed })
+        }
+        _ => for_saving(store, organization, source).await,
+    }
 }
 
 /// Runs work that takes CPU time when it is the organization's turn.

@@ -143,7 +143,9 @@ pub async fn update_pipeline(
 ) -> HandlerResult {
     let name = parse_name(&path.0.pipeline_id)?;
     let checked = match &body.value.definition {
-        Some(source) => Some(definition::for_saving(&permit.app.store, permit.organization(), source).await?),
+        Some(source) => {
+            Some(definition::for_update(&permit.app.store, permit.organization(), &name, source).await?)
+        }
         None => None,
     };
     let mut command = permit.open(key, &body.bytes).await?;

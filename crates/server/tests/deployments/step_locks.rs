@@ -110,6 +110,21 @@ async fn a_definition_keeps_its_versions_until_its_steps_are_updated() {
 }
 
 #[tokio::test]
+async fn a_text_that_is_saved_already_stays_as_it_is_without_its_registry() {
+    let (_database, pool) = TestDatabase::create().await;
+    let (fixture, registry) = with_registry(&pool).await;
+    assert_eq!(save(&fixture, LOCKED).await.0, 200);
+    let (status, deleted) =
+        fixture.call(Method::DELETE, &format!("/step-registries/{registry}"), Value::Null).await;
+    assert_eq!(status, 200, "{deleted}");
+    let (status, same) = save(&fixture, LOCKED).await;
+    assert_eq!((status, &same["data"]["definitionVersion"]), (200, &json!(2)), "{same}");
+    let other = LOCKED.replace("replicas: 3", "replicas: 4");
+    assert_eq!(save(&fixture, &other).await.0, 422, "another text is resolved again");
+    fixture.end().await;
+}
+
+#[tokio::test]
 async fn what_is_wrong_with_a_step_has_a_line_a_column_and_a_suggestion() {
     let (_database, pool) = TestDatabase::create().await;
     let (fixture, _) = with_registry(&pool).await;
