@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::deployment_status::DeploymentReason;
 use crate::failure::{EvidenceStatus, FailureCategory, FailureEnd, FailureNote, FailureVerdict};
 use crate::open_enum::open_enum;
 use crate::person::Person;
@@ -55,8 +56,8 @@ pub struct FailureEvidence {
     pub branch: Option<String>,
     pub created_by: Person,
     pub exit_code: Option<i32>,
-    /// The reason of the attempt, such as `step_failed`.
-    pub reason: String,
+    /// Why the attempt ended, such as `step_failed`.
+    pub reason: DeploymentReason,
     /// The explanation of the runner or the server.
     pub detail: Option<String>,
     pub failed_at: Timestamp,

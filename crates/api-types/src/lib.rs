@@ -12,6 +12,7 @@ pub mod event;
 pub mod evidence;
 pub mod example;
 pub mod failure;
+pub mod forge;
 pub mod freeze;
 pub mod group;
 pub mod handover;

@@ -11,6 +11,7 @@ pub mod digest;
 pub mod environment;
 pub mod event;
 pub mod failure;
+pub mod forge;
 pub mod freeze;
 pub mod group;
 pub mod id;

@@ -150,6 +150,8 @@ policy! {
     // Step registries, their steps and versions. No action lets a user read the credential of a registry.
     RegistryRead        "registry.read"         Viewer       Read,
     RegistryManage      "registry.manage"       Admin        Admin,
+    // Connected forges. No action lets a user read the credential of a forge.
+    ForgeManage         "forge.manage"          Admin        Admin,
     EventRead           "event.read"            Viewer       Read,
     EventReadAudit      "event.read_audit"      Admin        Admin,
 }
@@ -226,6 +228,7 @@ mod tests {
         gate.override             · · · ✔ ✔ admin
         registry.read             ✔ ✔ ✔ ✔ ✔ read
         registry.manage           · · · ✔ ✔ admin
+        forge.manage              · · · ✔ ✔ admin
         event.read                ✔ ✔ ✔ ✔ ✔ read
         event.read_audit          · · · ✔ ✔ admin
         ");

@@ -92,7 +92,7 @@ pub fn identity(address: &str) -> Option<String> {
 }
 
 /// Also parses the short form of ssh, `git@host:path`, as Git does: a colon before the first slash.
-fn parse(text: &str) -> Option<Url> {
+pub(crate) fn parse(text: &str) -> Option<Url> {
     if text.contains("://") {
         return Url::parse(text).ok();
     }

@@ -3,7 +3,7 @@
 use aws_lc_rs::aead::{AES_256_GCM_SIV, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::{hmac, rand};
 use greenroom_domain::id::{OrganizationId, OrganizationKeyId};
-use greenroom_domain::secret::{CredentialPlace, SealedValue, Secret, ValuePlace};
+use greenroom_domain::secret::{CredentialPlace, ForgeCredentialPlace, SealedValue, Secret, ValuePlace};
 use zeroize::Zeroizing;
 
 use crate::KeyError;
@@ -128,6 +128,24 @@ impl DataKey {
         self.open_for(&self.credential_bound_to(place), value)
     }
 
+    /// Seals the credential of a forge.
+    pub fn seal_forge_credential(
+        &self,
+        place: ForgeCredentialPlace<'_>,
+        value: &Secret,
+    ) -> Result<SealedValue, KeyError> {
+        self.seal_for(&self.forge_credential_bound_to(place), value)
+    }
+
+    /// Opens the credential of a forge.
+    pub fn open_forge_credential(
+        &self,
+        place: ForgeCredentialPlace<'_>,
+        value: &SealedValue,
+    ) -> Result<Secret, KeyError> {
+        self.open_for(&self.forge_credential_bound_to(place), value)
+    }
+
     fn seal_for(&self, bound_to: &[u8], value: &Secret) -> Result<SealedValue, KeyError> {
         let (nonce, sealed) = self.cipher.seal(bound_to, value.reveal())?;
         Ok(SealedValue { key: self.id, nonce: nonce.to_vec(), sealed })
@@ -170,6 +188,18 @@ impl DataKey {
             organization.as_bytes(),
             registry.as_bytes(),
             url.as_bytes(),
+            key.as_bytes(),
+        ])
+    }
+
+    fn forge_credential_bound_to(&self, place: ForgeCredentialPlace<'_>) -> Vec<u8> {
+        let ForgeCredentialPlace { forge, address } = place;
+        let (organization, key, forge) = (self.organization.uuid(), self.id.uuid(), forge.uuid());
+        associated_data(&[
+            b"greenroom forge credential",
+            organization.as_bytes(),
+            forge.as_bytes(),
+            address.as_bytes(),
             key.as_bytes(),
         ])
     }

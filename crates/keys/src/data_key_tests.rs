@@ -1,6 +1,6 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use greenroom_domain::id::{PipelineId, RegistryId, SecretId};
+use greenroom_domain::id::{ForgeId, PipelineId, RegistryId, SecretId};
 use greenroom_domain::secret::{SecretScope, WrappedKey};
 use uuid::Uuid;
 
@@ -189,4 +189,26 @@ fn a_credential_and_the_value_of_a_secret_are_not_interchangeable() {
     assert!(key.open(place(row), &sealed).is_err());
     assert!(key.open_credential(credential, &fixture.seal(row)).is_err());
     assert!(key.open_credential(credential, &sealed).is_ok());
+}
+
+#[test]
+fn the_credential_of_a_forge_opens_for_no_other_forge_or_address() {
+    let (fixture, rows) = (Fixture::new(), credential_rows());
+    let data_key =
+        |(own, _, _, key)| fixture.ring.open_key(organization(own), &fixture.keys[own][key]).unwrap();
+    let place = |(_, forge, address, _)| ForgeCredentialPlace { forge: ForgeId::from(uuid(forge)), address };
+    let value = Secret::new(VALUE.to_vec()).unwrap_or_else(|error| panic!("{error}"));
+    for from in &rows {
+        let sealed = data_key(*from).seal_forge_credential(place(*from), &value).unwrap();
+        for to in &rows {
+            let key = data_key(*to);
+            let moved = SealedValue { key: key.id(), ..sealed.clone() };
+            let opened = key.open_forge_credential(place(*to), &moved);
+            let is_opened = opened.is_ok_and(|opened| opened.reveal() == VALUE);
+            assert_eq!(is_opened, from == to, "{from:?} in the row of {to:?}");
+            // That of a registry with the same id and address is another one.
+            let registry = CredentialPlace { registry: RegistryId::from(uuid(to.1)), url: to.2 };
+            assert!(key.open_credential(registry, &moved).is_err());
+        }
+    }
 }

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use greenroom_domain::id::{OrganizationId, OrganizationKeyId};
-use greenroom_domain::secret::{CredentialPlace, SealedValue, ValuePlace};
+use greenroom_domain::secret::{CredentialPlace, ForgeCredentialPlace, SealedValue, ValuePlace};
 use greenroom_domain::slug::Slug;
 use greenroom_keys::{DataKey, KeyRing, Keys};
 use greenroom_store::Store;
+use greenroom_store::forge::StaleForgeCredential;
 use greenroom_store::secret::StaleValue;
 use greenroom_store::step_registry::StaleCredential;
 use serde_json::{Value, json};
@@ -56,8 +57,8 @@ pub async fn rewrap_keys(store: &Store, keys: &Keys) -> anyhow::Result<Value> {
     }
 }
 
-/// Makes a new data key for an organization, and seals the values of its secrets and the credentials of its step registries
-/// with it. What is set concurrently with the former key is found by the next batch.
+/// Makes a new data key for an organization, and seals the values of its secrets and the credentials of its step registries and
+/// forges with it. What is set concurrently with the former key is found by the next batch.
 pub async fn reseal(store: &Store, keys: &Keys, slug: &Slug) -> anyhow::Result<Value> {
     let ring = ring(keys)?;
     let Some((organization, _)) = store.organization_by_slug(slug).await? else {
@@ -87,12 +88,23 @@ pub async fn reseal(store: &Store, keys: &Keys, slug: &Slug) -> anyhow::Result<V
     loop {
         let batch = store.stale_credentials(organization, BATCH_SIZE).await?;
         if batch.is_empty() {
-            return Ok(json!({ "keyId": new.id(), "resealed": resealed }));
+            break;
         }
         for stale in batch {
             let sealed = reseal_credential(&former, &new, &stale)
                 .with_context(|| format!("can't open the credential of {}", stale.registry))?;
             resealed += u32::from(store.reseal_credential(organization, &stale, &sealed).await?);
+        }
+    }
+    loop {
+        let batch = store.stale_forge_credentials(organization, BATCH_SIZE).await?;
+        if batch.is_empty() {
+            return Ok(json!({ "keyId": new.id(), "resealed": resealed }));
+        }
+        for stale in batch {
+            let sealed = reseal_forge_credential(&former, &new, &stale)
+                .with_context(|| format!("can't open the credential of {}", stale.forge))?;
+            resealed += u32::from(store.reseal_forge_credential(organization, &stale, &sealed).await?);
         }
     }
 }
@@ -131,6 +143,17 @@ fn reseal_credential(
     let place = CredentialPlace { registry: stale.registry, url: &stale.url };
     let credential = key.open_credential(place, &stale.value)?;
     Ok(new.seal_credential(place, &credential)?)
+}
+
+fn reseal_forge_credential(
+    former: &HashMap<OrganizationKeyId, DataKey>,
+    new: &DataKey,
+    stale: &StaleForgeCredential,
+) -> anyhow::Result<SealedValue> {
+    let key = former.get(&stale.value.key).context("its data key is missing")?;
+    let place = ForgeCredentialPlace { forge: stale.forge, address: &stale.address };
+    let credential = key.open_forge_credential(place, &stale.value)?;
+    Ok(new.seal_forge_credential(place, &credential)?)
 }
 
 async fn former_keys(

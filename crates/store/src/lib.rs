@@ -19,6 +19,7 @@ pub mod environment_pool;
 mod error;
 pub mod event;
 pub mod failure;
+pub mod forge;
 pub mod freeze;
 pub mod grant;
 pub mod group;

@@ -1,7 +1,7 @@
 //! What the database holds of keys and values: sealed bytes, which only the crate `keys` can open.
 
 use super::scope::SecretScope;
-use crate::id::{OrganizationKeyId, RegistryId, SecretId};
+use crate::id::{ForgeId, OrganizationKeyId, RegistryId, SecretId};
 
 /// A data key of an organization, wrapped with a master key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,4 +35,12 @@ pub struct ValuePlace<'a> {
 pub struct CredentialPlace<'a> {
     pub registry: RegistryId,
     pub url: &'a str,
+}
+
+/// What the sealed credential of a forge is bound to, besides its organization and its data key.
+#[derive(Clone, Copy, Debug)]
+pub struct ForgeCredentialPlace<'a> {
+    pub forge: ForgeId,
+    /// Where the credential is sent.
+    pub address: &'a str,
 }

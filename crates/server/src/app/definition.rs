@@ -65,14 +65,12 @@ pub async fn for_update(
     name: &PipelineName,
     source: &str,
 ) -> Result<Checked, Failure> {
-    let mut transaction = store.system_transaction(organization).await?;
-    let Some(pipeline) = transaction.pipeline(name).await? else { return Err(Failure::not_found()) };
-    if transaction.pipeline_source(&pipeline).await? != source {
-        drop(transaction);
+    let pipeline = store.pipeline(organization, name).await?.ok_or_else(Failure::not_found)?;
+    let version = store.pipeline_version(organization, pipeline.id, pipeline.definition_version).await?;
+    if version.is_none_or(|version| version.source != source) {
         return for_saving(store, organization, source).await;
     }
-    let current = transaction.current_definition(&pipeline).await?;
-    drop(transaction);
+    let current = store.system_transaction(organization).await?.current_definition(&pipeline).await?;
     let text = source.to_owned();
     let parse = move || (definition::parse_with_warnings(&text), text);
     match in_turn(organization, parse).await? {

@@ -71,6 +71,8 @@ codes! {
     ServiceAccountNameTaken "service_account_name_taken" 409 "The name is in use",
     GroupNameTaken        "group_name_taken"        409 "The name is in use",
     RegistryNameTaken     "registry_name_taken"     409 "The name is in use",
+    ForgeNameTaken        "forge_name_taken"        409 "The name is in use",
+    ForgeNotConnected     "forge_not_connected"     409 "No forge serves the repository",
     TrustPolicyNameTaken  "trust_policy_name_taken" 409 "The name is in use",
     AlreadyMember         "already_member"          409 "Already a member",
     AlreadyEnrolled       "already_enrolled"        409 "The person can sign in already",

@@ -20,6 +20,7 @@ pub mod environment_list;
 pub mod event;
 pub mod evidence;
 pub mod failure;
+pub mod forge;
 pub mod freeze;
 pub mod group;
 pub mod id_token;

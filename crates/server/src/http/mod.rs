@@ -16,6 +16,7 @@ mod environment_pool;
 mod event;
 mod evidence;
 mod failure;
+mod forge;
 mod freeze;
 mod give_up;
 mod group;

@@ -15,8 +15,8 @@ use crate::app::next_action::API_ROOT;
 use crate::http::rules::{not_modified, openapi, schema};
 use crate::http::{
     approval, browser_session, cache, cleanup, definition_schema, deployment, deployment_stream, docs,
-    environment, environment_hold, environment_list, environment_pool, event, evidence, failure, freeze,
-    give_up, group, handover, health, id_token, lasting_environment, live_session, log, log_index,
+    environment, environment_hold, environment_list, environment_pool, event, evidence, failure, forge,
+    freeze, give_up, group, handover, health, id_token, lasting_environment, live_session, log, log_index,
     log_search, log_stream, me, member, middleware, oauth, oidc, organization, pipeline, pipeline_steps,
     registry_step, role_grant, runner, runner_pool, secret, service_account, session, sign_in, sign_in_link,
     step_registry, summary, token, transfer, trust_policy, version, watch,
@@ -149,6 +149,8 @@ fn api() -> ApiRouter {
         .routes(routes!(registry_step::diff_registry_step_versions))
         .routes(routes!(registry_step::yank_registry_step_version))
         .routes(routes!(registry_step::list_step_usage))
+        .routes(routes!(forge::list_forges, forge::create_forge))
+        .routes(routes!(forge::get_forge, forge::update_forge, forge::delete_forge))
         .routes(routes!(approval::list_approvals))
         .routes(routes!(approval::get_approval))
         .routes(routes!(approval::approve))

@@ -149,6 +149,7 @@ fn an_open_enum_states_that_it_is_open() {
         "FailureCategory",
         "FailureEndKind",
         "FailureVerdict",
+        "ForgeKind",
         "RunnerStatus",
         "SecretScope",
         "SecretUseKind",

@@ -9,6 +9,7 @@ use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer};
 
 const ISSUER: &str = "https://issuer.example";
+const GITHUB: &str = "https://api.github.com";
 const DOCUMENT: &str = include_str!("../../../../openapi/api.json");
 const DEFINITION: &str = "environments: { production: {} }
 ephemeralEnvironments: { qa-1: { labels: [qa] }, 'pr-*': { max: 3 } }
@@ -101,6 +102,9 @@ async fn existing_ids(server: &TestServer, owner: &Caller) -> Vec<(&'static str,
     let group = server.post(owner, "/groups", json!({ "name": "ops" })).await;
     let registry = json!({ "name": "acme", "url": "https://git.example.com/acme/steps.git" });
     let registry = server.post(owner, "/step-registries", registry).await;
+    let credential = json!({ "token": "github_pat_example" });
+    let forge = json!({ "name": "acme", "kind": "github", "address": GITHUB, "credential": credential });
+    let forge = server.post(owner, "/forges", forge).await;
     let none = "0190a0b0-0000-7000-8000-000000000001";
     vec![
         ("orgId", "acme".to_owned()),
@@ -126,6 +130,7 @@ async fn existing_ids(server: &TestServer, owner: &Caller) -> Vec<(&'static str,
         ("fingerprint", "fp_1e81c80184316ccc0c3239cff5357".to_owned()),
         ("freezeId", freeze["id"].as_str().unwrap().to_owned()),
         ("registryId", registry["id"].as_str().unwrap().to_owned()),
+        ("forgeName", forge["name"].as_str().unwrap().to_owned()),
         ("stepName", "roll-out".to_owned()),
         ("stepVersion", "1.0.0".to_owned()),
         ("secretId", secret["id"].as_str().unwrap().to_owned()),
@@ -274,6 +279,42 @@ async fn extremes_in_a_body_are_invalid_fields() {
                 "/step-registries",
                 "/signers/0",
                 json!({ "name": "a", "url": "https://git.example.com/a", "signers": [text] }),
+            ),
+            (
+                "/forges",
+                "/name",
+                json!({ "name": text, "kind": "github", "address": GITHUB, "credential": { "token": "t" } }),
+            ),
+            (
+                "/forges",
+                "/kind",
+                json!({ "name": "a", "kind": text, "address": GITHUB, "credential": { "token": "t" } }),
+            ),
+            (
+                "/forges",
+                "/address",
+                json!({
+                    "name": "a",
+                    "kind": "github",
+                    "address": format!("{GITHUB}/{text}"),
+                    "credential": { "token": "t" },
+                }),
+            ),
+            (
+                "/forges",
+                "/repositories/0",
+                json!({
+                    "name": "a",
+                    "kind": "github",
+                    "address": GITHUB,
+                    "repositories": [text],
+                    "credential": { "token": "t" },
+                }),
+            ),
+            (
+                "/forges",
+                "/credential",
+                json!({ "name": "a", "kind": "github", "address": GITHUB, "credential": { "token": text } }),
             ),
             ("/step-registries/resolve", "/uses", json!({ "uses": text })),
             (&yank, "/reason", json!({ "reason": text })),

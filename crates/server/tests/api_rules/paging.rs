@@ -9,8 +9,8 @@ use crate::support::database::TestDatabase;
 const LISTS: [&str; 5] = ["/pipelines", "/members", "/api-tokens", "/events", "/pipelines/web/versions"];
 
 /// These lists are empty here: no pipeline of the tests has environments or grants, and there are no secrets, service
-/// accounts, freezes, groups, step registries, approvals and failures.
-const EMPTY_LISTS: [&str; 12] = [
+/// accounts, freezes, groups, step registries, forges, approvals and failures.
+const EMPTY_LISTS: [&str; 13] = [
     "/ephemeral-environments",
     "/environments",
     "/pipelines/web/environments",
@@ -20,6 +20,7 @@ const EMPTY_LISTS: [&str; 12] = [
     "/freezes",
     "/groups",
     "/step-registries",
+    "/forges",
     "/pipelines/web/grants",
     "/approvals",
     "/failures",

@@ -81,6 +81,15 @@ pub fn registry(name: &str) -> Value {
     json!({ "name": name, "url": "https://git.example.com/acme/steps.git" })
 }
 
+pub fn forge(name: &str) -> Value {
+    let credential = json!({ "token": "github_pat_example" });
+    json!({ "name": name, "kind": "github", "address": "https://api.github.com", "credential": credential })
+}
+
+pub fn repositories(_: &str) -> Value {
+    json!({ "repositories": ["github.com/acme"] })
+}
+
 pub fn aged(_: &str) -> Value {
     json!({ "minimumAgeSeconds": 60 })
 }

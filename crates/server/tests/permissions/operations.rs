@@ -5,9 +5,9 @@ use serde_json::Value;
 
 pub use crate::bodies::{DIGEST, OWNER, PIPELINE_ID};
 use crate::bodies::{
-    aged, agreed, because, commit, definition, described, developer, disagreed, freeze, group, hold, labels,
-    maintainer, member, named, network, none, note, overridden, password, pipeline, registry, secret,
-    service_account, to_owner, trust_policy, uses, value, wrong_code, wrong_password,
+    aged, agreed, because, commit, definition, described, developer, disagreed, forge, freeze, group, hold,
+    labels, maintainer, member, named, network, none, note, overridden, password, pipeline, registry,
+    repositories, secret, service_account, to_owner, trust_policy, uses, value, wrong_code, wrong_password,
 };
 use crate::row::row;
 pub use crate::row::{Right, Role, Row, Target};
@@ -158,6 +158,8 @@ const STEP_DIFF: &str =
     "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}/versions/{stepVersion}/diff";
 const STEP_YANK: &str =
     "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}/versions/{stepVersion}/yank";
+const FORGES: &str = "/organizations/{orgId}/forges";
+const FORGE: &str = "/organizations/{orgId}/forges/{forgeName}";
 const FREEZES: &str = "/organizations/{orgId}/freezes";
 const FREEZE: &str = "/organizations/{orgId}/freezes/{freezeId}";
 const APPROVALS: &str = "/organizations/{orgId}/approvals";
@@ -317,6 +319,12 @@ pub const ROWS: &[Row] = &[
     row("delete_group_grant",     ("DELETE", GROUP_GRANT), ADMIN,     ADMINISTER, 200, Target::GroupGrant,      none),
     row("set_user_grant",         ("PUT", USER_GRANT),    ADMIN,      ADMINISTER, 200, Target::UserGrant,       maintainer),
     row("delete_user_grant",      ("DELETE", USER_GRANT), ADMIN,      ADMINISTER, 200, Target::UserGrant,       none),
+
+    row("list_forges",            ("GET", FORGES),        ADMIN,      ADMINISTER, 200, Target::Nothing,         none),
+    row("create_forge",           ("POST", FORGES),       ADMIN,      ADMINISTER, 201, Target::Nothing,         forge),
+    row("get_forge",              ("GET", FORGE),         ADMIN,      ADMINISTER, 200, Target::Forge,           none),
+    row("update_forge",           ("PATCH", FORGE),       ADMIN,      ADMINISTER, 200, Target::Forge,           repositories),
+    row("delete_forge",           ("DELETE", FORGE),      ADMIN,      ADMINISTER, 200, Target::Forge,           none),
 
     row("list_freezes",           ("GET", FREEZES),       VIEWER,     READ,       200, Target::Nothing,         none),
     row("create_freeze",          ("POST", FREEZES),      ADMIN,      ADMINISTER, 201, Target::Nothing,         freeze),

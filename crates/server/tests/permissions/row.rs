@@ -78,6 +78,7 @@ pub enum Target {
     Registry,
     /// A step of a registry with one version, after the registry's id: its name and the version.
     RegistryStep,
+    Forge,
     /// A group with a member.
     Group,
     GroupMember,

@@ -96,6 +96,11 @@ impl PermissionFixture {
                 publish(&self.server.server.app.store, &self.pool, &registry, published).await;
                 format!("{registry}/roll-out/1.0.0")
             }
+            Target::Forge => {
+                let path = format!("/organizations/{organization}/forges");
+                let body = crate::bodies::forge(&self.unique_name());
+                self.server.post(&path, &self.owner.token, body).await.succeeded(201).field("name")
+            }
             Target::Group => self.group().await.0,
             Target::GroupMember => {
                 let (group, user) = self.group().await;

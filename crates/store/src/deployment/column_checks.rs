@@ -5,6 +5,7 @@ use greenroom_domain::browser_session::SignInMethod;
 use greenroom_domain::deployment::{
     DeploymentStatus, JobStatus, Purpose, Reason, StageStatus, StepStatus, Trigger,
 };
+use greenroom_domain::forge::ForgeKind;
 use greenroom_domain::role::Role;
 use greenroom_domain::role_grant::is_grantable;
 use greenroom_domain::secret::{ScopeKind, VersionStatus};
@@ -61,6 +62,11 @@ fn checks_of_approvals_allow_the_values_of_the_domain() {
 fn checks_of_step_registries_allow_the_values_of_the_domain() {
     assert_eq!(listed("create table step_registries (", "status in (", ")"), texts(RegistryStatus::ALL));
     assert_eq!(listed("create table step_refusals (", "kind in (", ")"), texts(RefusalKind::ALL));
+}
+
+#[test]
+fn checks_of_forges_allow_the_values_of_the_domain() {
+    assert_eq!(listed("create table forges (", "kind in (", ")"), texts(ForgeKind::ALL));
 }
 
 #[test]

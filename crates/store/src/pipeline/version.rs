@@ -8,6 +8,7 @@ use greenroom_domain::pipeline::{Pipeline, PipelineVersion};
 
 use super::CheckedDefinition;
 use crate::page::{Page, PageResult, Total};
+use crate::transaction::OrgTransaction;
 use crate::{Command, Store, StoreError};
 
 struct VersionRow {
@@ -100,10 +101,6 @@ impl Command {
         .await?)
     }
 
-    pub async fn current_definition(&mut self, pipeline: &Pipeline) -> Result<Arc<Definition>, StoreError> {
-        self.definition_of(pipeline.id, pipeline.definition_version).await
-    }
-
     /// Returns the text of the current definition.
     pub async fn pipeline_source(&mut self, pipeline: &Pipeline) -> Result<String, StoreError> {
         let organization = self.organization();
@@ -152,5 +149,11 @@ impl Command {
             self.write_step_lock(pipeline, version, &definition.lock).await?;
         }
         Ok(())
+    }
+}
+
+impl OrgTransaction {
+    pub async fn current_definition(&mut self, pipeline: &Pipeline) -> Result<Arc<Definition>, StoreError> {
+        self.definition_of(pipeline.id, pipeline.definition_version).await
     }
 }

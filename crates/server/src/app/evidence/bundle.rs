@@ -56,7 +56,10 @@ fn failure_section(failure: &FailureEvidence, room: usize) -> String {
     let _ = writeln!(
         text,
         "- Failed: {exit}`{}`, attempt {}, commit `{}`{place}, {}",
-        failure.reason, failure.attempt, failure.commit_id, failure.failed_at
+        failure.reason.as_str(),
+        failure.attempt,
+        failure.commit_id,
+        failure.failed_at
     );
     if let Some(verdict) = &failure.verdict {
         let because: Vec<&str> = verdict.because.iter().map(|because| because.as_str()).collect();

@@ -69,7 +69,7 @@ pub(super) fn failure_view(failure: FailureRecord, context: FailureContext, line
             name: failure.created_by_name.unwrap_or_default(),
         },
         exit_code: failure.exit_code,
-        reason: failure.reason.as_str().to_owned(),
+        reason: failure.reason.into(),
         detail: failure.detail,
         failed_at: failure.failed_at,
         category: collected.as_ref().map(|collected| collected.category.into()),

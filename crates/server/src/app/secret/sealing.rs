@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use greenroom_api_types::runner::StepSecret;
 use greenroom_domain::id::{OrganizationId, OrganizationKeyId};
-use greenroom_domain::secret::{CredentialPlace, SealedValue, Secret, ValuePlace};
+use greenroom_domain::secret::{CredentialPlace, ForgeCredentialPlace, SealedValue, Secret, ValuePlace};
 use greenroom_keys::{DataKey, KeyError, KeyRing};
 use greenroom_store::secret::StepSecrets;
 use uuid::Uuid;
@@ -49,6 +49,15 @@ impl OrganizationKeys {
         value: &Secret,
     ) -> Result<SealedValue, Failure> {
         self.active.seal_credential(place, value).map_err(unavailable)
+    }
+
+    /// Seals the credential of a forge.
+    pub fn seal_forge_credential(
+        &self,
+        place: ForgeCredentialPlace<'_>,
+        value: &Secret,
+    ) -> Result<SealedValue, Failure> {
+        self.active.seal_forge_credential(place, value).map_err(unavailable)
     }
 
     /// Returns the fingerprint of a request with a value in its body.

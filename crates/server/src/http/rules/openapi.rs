@@ -71,6 +71,7 @@ fn tags() -> Vec<Tag> {
         tag("approvals", "Vote on what waits for an approval, and override the gates of a stage"),
         tag("freezes", "Manage the times at which no stage begins in lasting environments"),
         tag("step-registries", "Manage the registries that publish steps, their steps and versions"),
+        tag("forges", "Connect the forges on which pull requests are opened"),
         tag("events", "Read events as a list or as a stream"),
         tag("runners", "Manage runners, which are the programs that run jobs, and their pools"),
         tag(

@@ -5,6 +5,7 @@ use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use greenroom_domain::id::{GroupId, PipelineId, SecretId, SessionId, UserId};
 use greenroom_domain::role_grant::Grantee;
+use greenroom_domain::secret::is_name;
 use greenroom_domain::step::StepVersion;
 use greenroom_store::pipeline::PipelineName;
 use serde::Deserialize;
@@ -185,6 +186,19 @@ pub struct FreezePath {
 #[into_params(parameter_in = Path)]
 pub struct RegistryPath {
     pub registry_id: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
+pub struct ForgePath {
+    pub forge_name: String,
+}
+
+impl ForgePath {
+    pub fn name(&self) -> Result<&str, Failure> {
+        if is_name(&self.forge_name) { Ok(&self.forge_name) } else { Err(Failure::not_found()) }
+    }
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
