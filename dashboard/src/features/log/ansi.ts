@@ -1,6 +1,8 @@
 // Colors of terminal output as spans of text. Never HTML: the text of a log is only ever a text node. All
 // sequences but colors are removed, and characters that reorder text are made visible.
 
+import { visible } from "@/lib/visible";
+
 export type Style = { color?: string; bold?: boolean; dim?: boolean; italic?: boolean; underline?: boolean };
 
 export type Span = { text: string; style: Style };
@@ -17,9 +19,6 @@ const COLORS = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "w
 const ESCAPE =
   // oxlint-disable-next-line no-control-regex
   /\u001b(?:[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|\[([0-?]*)([ -/]*[@-~]|$)|[ -/]*[0-~]|$)|\u009b([0-?]*)([ -/]*[@-~]|$)/g;
-const INVISIBLE =
-  // oxlint-disable-next-line no-control-regex
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
 /** Parses one line that starts with `style`, and returns the style with which the next one starts. */
 export function parseLine(line: string, style: Style = PLAIN): { spans: Span[]; style: Style } {
@@ -44,10 +43,6 @@ function lastVersion(line: string): string {
   const trimmed = line.replace(/\r+$/, "");
   const index = trimmed.lastIndexOf("\r");
   return index < 0 ? trimmed : trimmed.slice(index + 1);
-}
-
-function visible(text: string): string {
-  return text.replace(INVISIBLE, (character) => `‹${character.codePointAt(0)?.toString(16).padStart(4, "0")}›`);
 }
 
 function applyCodes(style: Style, parameters: string): Style {
