@@ -42,5 +42,11 @@ export const keys = {
   deployment: (org: string, id: string) => ["org", org, "deployment", id] as const,
   /** Every deployment that is open. */
   everyDeployment: (org: string) => ["org", org, "deployment"] as const,
+  /** Why stages of a deployment have failed. */
+  evidence: (org: string, deployment: string) => ["org", org, "evidence", deployment] as const,
+  everyEvidence: (org: string) => ["org", org, "evidence"] as const,
+  /** Lists of failures, and all failures with one fingerprint. */
+  failures: (org: string) => ["org", org, "failures"] as const,
+  failure: (org: string, fingerprint: string) => ["org", org, "failures", "one", fingerprint] as const,
   attempts: (org: string, deployment: string, stage: string) => ["org", org, "attempts", deployment, stage] as const,
 };

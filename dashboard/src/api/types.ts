@@ -14,6 +14,7 @@ export type BrowserSession = Schemas["BrowserSession"];
 export type ChangedMember = Schemas["ChangedMember"];
 export type ClaimSession = Schemas["ClaimSession"];
 export type Deployment = Schemas["Deployment"];
+export type DeploymentEvidence = Schemas["DeploymentEvidence"];
 /** A read of a secret, with what the list of a deployment adds. */
 export type DeploymentSecretRead = Schemas["DeploymentSecretRead"];
 export type EndedSession = Schemas["EndedSession"];
@@ -21,6 +22,19 @@ export type Environment = Schemas["Environment"];
 export type Event = Schemas["Event"];
 /** A deployment that has begun to work in a lasting environment. */
 export type EnvironmentDeployment = Schemas["EnvironmentDeployment"];
+/** Consecutive lines of a log that belong together. */
+export type EvidenceItem = Schemas["EvidenceItem"];
+/** A failed attempt of a stage, in lists. */
+export type Failure = Schemas["Failure"];
+/** What was changed since the last good attempt. */
+export type FailureChanges = Schemas["FailureChanges"];
+export type FailureEnd = Schemas["FailureEnd"];
+/** A failed attempt of a stage, with what its log shows. */
+export type FailureEvidence = Schemas["FailureEvidence"];
+/** All failures with one fingerprint. */
+export type FailureHistory = Schemas["FailureHistory"];
+export type FailureNote = Schemas["FailureNote"];
+export type FailureVerdict = Schemas["FailureVerdict"];
 export type Freeze = Schemas["Freeze"];
 export type FreezeChange = Schemas["UpdateFreeze"];
 export type GateOverride = Schemas["GateOverride"];

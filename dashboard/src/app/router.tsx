@@ -188,6 +188,25 @@ const deployment = createRoute({
   ),
 });
 
+const failures = createRoute({
+  getParentRoute: () => organization,
+  path: "/failures",
+  validateSearch: v.object({ pipeline: text, verdict: text, since: text, offset: text }),
+  component: lazyRouteComponent(
+    once(() => import("@/features/failure")),
+    "FailureList",
+  ),
+});
+
+const failure = createRoute({
+  getParentRoute: () => organization,
+  path: "/failures/$fingerprint",
+  component: lazyRouteComponent(
+    once(() => import("@/features/failure")),
+    "FailurePage",
+  ),
+});
+
 const home = createRoute({
   getParentRoute: () => organization,
   path: "/",
@@ -326,6 +345,8 @@ const routes = root.addChildren([
     session,
     deployments,
     deployment,
+    failures,
+    failure,
     approvals,
     approval,
     pipelineSettings,

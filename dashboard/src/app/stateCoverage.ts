@@ -10,6 +10,7 @@ import type {
   SessionState,
   WorkState,
 } from "@/ui/state";
+import type { VerdictState } from "@/ui/verdict";
 
 type Schemas = components["schemas"];
 type Covers<Known, Status extends Known> = Status;
@@ -24,3 +25,4 @@ export type Runner = Covers<RunnerState, Schemas["RunnerStatus"]>;
 export type StepRegistry = Covers<RegistryState, Schemas["StepRegistryStatus"]>;
 export type SecretVersion = Covers<SecretVersionState, Schemas["SecretVersionStatus"]>;
 export type Pipeline = Covers<PipelineState, Schemas["PipelineStatus"]>;
+export type Verdict = Covers<VerdictState, Schemas["FailureVerdict"]>;

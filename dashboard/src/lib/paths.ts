@@ -51,6 +51,9 @@ export const paths = {
     query: { stage?: string; attempt?: number; step?: string } = {},
     lines?: { from: number; to?: number },
   ) => withQuery(join("o", org, "deployments", id), query) + (lines ? lineFragment(lines) : ""),
+  failures: (org: string, query: { pipeline?: string; verdict?: string; since?: string } = {}) =>
+    withQuery(join("o", org, "failures"), query),
+  failure: (org: string, fingerprint: string) => join("o", org, "failures", fingerprint),
   approvals: (org: string, query: { whose?: string; status?: string } = {}) =>
     withQuery(join("o", org, "approvals"), query),
   approval: (org: string, id: string) => join("o", org, "approvals", id),

@@ -172,3 +172,15 @@ test("a new definition can use other steps; the reads of a registry are below th
   expect(target.invalidate).toHaveBeenCalledWith(keys.stepUsage("acme"));
   expect(keys.stepRegistry("acme", "reg_1").slice(0, 3)).toEqual(keys.stepRegistries("acme"));
 });
+
+test("evidence is read again when a stage changes, and when it was collected", () => {
+  const evidence = keys.evidence("acme", "dep_1");
+  for (const type of ["deployment.stage.failed", "failure.recorded"]) {
+    const target = cache();
+    applyEvents(target, [event(type, { pipelineId: "pip_1", deploymentId: "dep_1" })]);
+    expect(target.invalidate, type).toHaveBeenCalledWith(evidence);
+  }
+  const target = cache();
+  applyEvents(target, [event("failure.recorded", { pipelineId: "pip_1" })]);
+  expect(target.invalidate.mock.calls).toEqual([[keys.failures("acme")]]);
+});

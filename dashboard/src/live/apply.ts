@@ -18,6 +18,7 @@ const TABLE: readonly [prefix: string, rule: Rule][] = [
   ["deployment.stage.", onStage],
   ["deployment.", onDeployment],
   ["approval.", onApproval],
+  ["failure.", onFailure],
   ["environment.hold_ended", onGate],
   ["environment.held", onGate],
   ["freeze.", onGate],
@@ -89,8 +90,15 @@ function onStage(cache: Cache, event: Event, after: After): void {
   if (!deploymentId) return;
   const key = keys.deployment(cache.org, deploymentId);
   if (stage) patch<Deployment>(cache, key, (cached) => patchStage(cached, stage));
-  // An event has no steps, so an open deployment is read again.
+  // An event has no steps, so an open deployment is read again. A stage that failed or runs again changes the evidence.
   cache.stale.invalidate(key);
+  cache.stale.invalidate(keys.evidence(cache.org, deploymentId));
+}
+
+/** The evidence of a failure was collected. */
+function onFailure({ org, stale }: Cache, _: Event, { deploymentId }: After): void {
+  stale.invalidate(keys.failures(org));
+  if (deploymentId) stale.invalidate(keys.evidence(org, deploymentId));
 }
 
 /** Lists and votes are read again, and so is the deployment that waits for them. */

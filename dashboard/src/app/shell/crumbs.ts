@@ -15,6 +15,7 @@ const SECTIONS: Record<string, string> = {
   lasting: shell.lasting,
   pipelines: shell.pipelines,
   deployments: shell.deployments,
+  failures: shell.failures,
   approvals: shell.approvals,
   "step-registries": shell.stepRegistries,
   steps: shell.steps,

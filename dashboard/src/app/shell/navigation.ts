@@ -25,6 +25,7 @@ export const MAIN: readonly Entry[] = [
   { label: shell.lasting, to: (org) => paths.lasting(org), key: "g l" },
   { label: shell.pipelines, to: (org) => paths.pipelines(org), key: "g p" },
   { label: shell.deployments, to: (org) => paths.deployments(org), key: "g d", phone: true, count: liveOf },
+  { label: shell.failures, to: (org) => paths.failures(org), key: "g f" },
   {
     label: shell.approvals,
     to: (org) => paths.approvals(org),

@@ -1,6 +1,6 @@
 // State, what goes where, and the actions.
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { cancelDeployment, retryStage } from "@/api/deployment";
+import { cancelDeployment } from "@/api/deployment";
 import { keys } from "@/api/keys";
 import type { Deployment, Stage } from "@/api/types";
 import { showProblem } from "@/features/problem";
@@ -14,6 +14,7 @@ import { RollbackMark } from "@/ui/RollbackMark";
 import { workState } from "@/ui/state";
 import { showToast } from "@/ui/toasts";
 import { canCancel, canRetry } from "./pick";
+import { useRetry } from "./useRetry";
 
 type Props = { org: string; deployment: Deployment; stage: Stage | undefined };
 
@@ -26,12 +27,7 @@ export function DeploymentHead({ org, deployment, stage }: Props) {
     onError: showProblem,
     onSettled,
   });
-  const retry = useMutation({
-    mutationFn: (key: string) => retryStage(org, deployment.id, key),
-    onSuccess: (_, key) => showToast({ title: texts.retried(key) }),
-    onError: showProblem,
-    onSettled,
-  });
+  const retry = useRetry(org, deployment.id);
   const mayCancel = canCancel(deployment.status);
   const retriable = stage && canRetry(deployment.status, stage.status) ? stage : undefined;
   useKeys({

@@ -12,13 +12,13 @@ import { useKeys } from "@/lib/keys";
 import { lazily } from "@/lib/lazily";
 import { paths } from "@/lib/paths";
 import { deployment as texts } from "@/texts/en/deployments";
-import { Link } from "@/ui/Link";
 import { DetailColumns } from "@/ui/Page";
 import { SkeletonRows } from "@/ui/Skeleton";
 import { DeploymentFacts } from "./DeploymentFacts";
 import { DeploymentHead } from "./DeploymentHead";
+import { Failures } from "./Failures";
 import { Waiting } from "./Waiting";
-import { approvalOf, failureOf, isFrozen, pickStage, pickStep } from "./pick";
+import { approvalOf, isFrozen, pickStage, pickStep } from "./pick";
 import { SecretReads } from "./SecretReads";
 import { StageGraph } from "./StageGraph";
 import { StageSteps } from "./StageSteps";
@@ -44,7 +44,6 @@ function Loaded({ org, deployment }: { org: string; deployment: Deployment }) {
   const stages = deployment.stages ?? [];
   const stage = pickStage(stages, search.stage);
   const step = stage && pickStep(stage.steps, search.step);
-  const failure = failureOf(deployment);
   const approval = stage && approvalOf(deployment, stage.key);
   useTitle(shortCommit(deployment.commitId), deployment.pipeline);
   useFavicon(ICONS[deployment.status] ?? "idle");
@@ -67,17 +66,7 @@ function Loaded({ org, deployment }: { org: string; deployment: Deployment }) {
       <DeploymentHead org={org} deployment={deployment} stage={stage} />
       <Waiting org={org} deployment={deployment} />
       <Superseded deployment={deployment} />
-      {failure && (
-        <p className="mb-4 rounded-6 bg-red-soft px-3 py-2 font-strong text-red">
-          {texts.failedStep(failure.stage.name, failure.step.name, failure.step.exitCode)}{" "}
-          <Link
-            to={paths.deployment(org, deployment.id, { stage: failure.stage.key, step: failure.step.id })}
-            className="underline"
-          >
-            {texts.jump}
-          </Link>
-        </p>
-      )}
+      <Failures org={org} deployment={deployment} />
       {stages.length === 0 && <p className="text-ink2">{texts.notStarted}</p>}
       {stages.length > 0 && <StageGraph org={org} deployment={deployment.id} stages={stages} current={stage?.key} />}
       {!approval && stage && isFrozen(deployment, stage.key) && (

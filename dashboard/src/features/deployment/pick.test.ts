@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Deployment, Stage, StepRun } from "@/api/types";
-import { approvalOf, canRetry, failureOf, isFrozen, outdatedIn, pickStage, pickStep } from "./pick";
+import { approvalOf, canRetry, failureOf, hasFailed, isFrozen, outdatedIn, pickStage, pickStep } from "./pick";
 
 const step = (id: string, status: string) => ({ id, name: id, status }) as StepRun;
 const stage = (key: string, status: string, ...steps: StepRun[]) =>
@@ -30,6 +30,12 @@ test("else on the running one, else on the last that succeeded", () => {
 test("the failure is named only if the deployment has failed", () => {
   expect(failureOf({ status: "failed", stages })?.step.id).toBe("s2");
   expect(failureOf({ status: "running", stages })).toBeUndefined();
+});
+
+test("a stage that failed has evidence while other stages go on", () => {
+  expect(hasFailed({ stages: [stage("unit", "errored"), stage("lint", "running")] })).toBe(true);
+  expect(hasFailed({ stages: [stage("unit", "running"), stage("lint", "canceled")] })).toBe(false);
+  expect(hasFailed({})).toBe(false);
 });
 
 test("a stage is retried only if it and its deployment have ended without success", () => {

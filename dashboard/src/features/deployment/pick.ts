@@ -42,6 +42,11 @@ export function failureOf({
   return undefined;
 }
 
+/** Whether there is evidence to read: a stage has failed, even if others go on. */
+export function hasFailed({ stages = [] }: Pick<Deployment, "stages">): boolean {
+  return stages.some(({ status }) => status === "failed" || status === "errored");
+}
+
 const LIVE = new Set(["queued", "running", "waiting", "paused"]);
 const RETRIABLE = new Set(["failed", "errored", "canceled"]);
 

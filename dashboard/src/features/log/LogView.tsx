@@ -36,9 +36,11 @@ export function LogView({ at, name, isLive, marked, onMark }: Props) {
   // `version` stands for the contents of the text, which is the same object while it grows.
   // oxlint-disable-next-line react/exhaustive-deps
   const rows = useMemo(() => rowsOf(text, first, count), [text, first, count, version]);
-  const select = useStableCallback((line: number, extend: boolean) =>
-    extend && marked ? onMark(marked.from, line) : onMark(line, line),
-  );
+  const select = useStableCallback((line: number, extend: boolean) => {
+    const start = extend && marked ? marked.from : line;
+    scroll.stayAt(Math.min(start, line));
+    onMark(start, line);
+  });
   if (log.error instanceof Problem && log.error.code === "log_expired")
     return <p className="p-4 text-ink2">{texts.expired}</p>;
   return (

@@ -11,7 +11,7 @@ export function useLogScroll(lines: number, target: number | undefined, isLive: 
   const [position, setPosition] = useState({ scrollTop: 0, viewport: DEFAULT_VIEWPORT });
   const [isFollowing, setFollowing] = useState(isLive && target === undefined);
   const [seen, setSeen] = useState(0);
-  const hasJumped = useRef(false);
+  const jumpedTo = useRef<number>(undefined);
 
   useEffect(() => {
     const element = ref.current;
@@ -37,11 +37,13 @@ export function useLogScroll(lines: number, target: number | undefined, isLive: 
     if (ref.current) ref.current.scrollTop = scrollTopOf(line, lines, ref.current.clientHeight);
   });
 
-  // The line of the address is shown once it is there.
+  // The line of the address is shown once it is there, unless it was marked in the log itself.
   useLayoutEffect(() => {
-    if (hasJumped.current || target === undefined || lines < target) return;
-    hasJumped.current = true;
+    const element = ref.current;
+    if (!element || target === undefined || jumpedTo.current === target || lines < target) return;
+    jumpedTo.current = target;
     showLine(target - 1);
+    element.scrollIntoView({ block: "nearest" });
   }, [lines, target, showLine]);
 
   useLayoutEffect(() => {
@@ -57,5 +59,9 @@ export function useLogScroll(lines: number, target: number | undefined, isLive: 
     unseen: isLive && !isFollowing ? Math.max(0, lines - seen) : 0,
     followEnd: () => setFollowing(true),
     showLine,
+    /** The reader marks this line: the address is about to name it, and nothing has to move. */
+    stayAt: (line: number) => {
+      jumpedTo.current = line;
+    },
   };
 }

@@ -9,6 +9,7 @@ export const shell = {
   sessions: "Sessions",
   pipelines: "Pipelines",
   deployments: "Deployments",
+  failures: "Failures",
   approvals: "Approvals",
   groups: "Groups",
   serviceAccounts: "Service accounts",

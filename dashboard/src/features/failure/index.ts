@@ -1,0 +1,3 @@
+export { FailureList } from "./FailureList";
+export { FailurePage } from "./FailurePage";
+export { FailurePanel } from "./FailurePanel";
