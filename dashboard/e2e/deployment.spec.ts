@@ -57,7 +57,7 @@ test("a deployment that failed opens on its error", async ({ open, stack, api })
   const page = await open("developer", `/o/${stack.org}/deployments/${id}`);
   await settled(page);
   await expect(page.getByText("Failed", { exact: true }).first()).toBeVisible();
-  await expect(page.getByText(/roll-out: exit 3/)).toBeVisible();
+  await expect(page.getByRole("region", { name: "deploy › roll-out", exact: true })).toContainText("exit 3");
   await expect(page.getByRole("log").getByText("error: migration 0042 failed")).toBeVisible();
   await expect(page.getByRole("button", { name: /Retry/ })).toBeVisible();
 });

@@ -171,6 +171,39 @@ test("200 hostile lines of a log are only text", async ({ open }) => {
   expect(await log.locator("a, img, svg, iframe, script, style, form, input").count()).toBe(0);
 });
 
+test("hostile lines of a failure are only text", async ({ open }) => {
+  test.setTimeout(240_000);
+  const failing = await createPipeline(api, environmentsOf(["h-1"]), `${printCommand(HOSTILE_LINES)}\nexit 1`);
+  slugs.push(failing.slug);
+  const { sessionId } = await failing.claim("developer", "h-1", { commitId: COMMIT });
+  const at = `${failing.environment("h-1")}/sessions/${sessionId}`;
+  const read = async () => (await api.get<{ deployments: { id: string; status: string }[] }>(at)).deployments[0];
+  await expect.poll(async () => (await read())?.status, { timeout: 180_000 }).toBe("failed");
+  const page = await open("developer", "/sign-in");
+  const traces = watch(page);
+  await page.goto(`/o/acme/deployments/${(await read())?.id}`);
+  const block = page.getByRole("region", { name: "deploy › roll-out", exact: true });
+  await block.getByRole("button", { name: "Show 40 lines" }).click({ timeout: 20_000 });
+  await block.getByRole("button", { name: "Show 200 lines" }).click();
+  await expect(block.getByRole("button", { name: "Show 200 lines" })).toBeHidden();
+  const shown = (await block.textContent()) ?? "";
+  expect(shown).not.toMatch(BIDI);
+  // oxlint-disable-next-line no-control-regex
+  expect(shown).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\ufff9-\ufffb]/);
+  await expectOnlyText(page, traces);
+  for (const path of [`/o/acme/failures?pipeline=${failing.slug}`, await failurePage(failing.slug)]) {
+    await page.goto(path);
+    await settled(page);
+    await expect(page.getByRole("row").nth(1)).toBeVisible();
+    await expectOnlyText(page, traces);
+  }
+});
+
+async function failurePage(slug: string): Promise<string> {
+  const [failure] = await api.get<{ fingerprint: string }[]>(`/failures?pipelineId=${slug}&limit=1`);
+  return `/o/acme/failures/${failure?.fingerprint}`;
+}
+
 type Traces = { dialogs: string[]; requests: string[]; popups: string[] };
 
 /** Records what must not happen. */

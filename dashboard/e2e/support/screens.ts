@@ -11,6 +11,7 @@ type Secret = { id: string; name: string };
 type Read = { deploymentId: string };
 type Named = { id: string; name: string };
 type Approval = { id: string; status: string; deploymentId: string };
+type Failure = { deploymentId: string; fingerprint?: string };
 type Deployment = { id: string; status: string; pipeline: string };
 
 /** Looks in the demo for one record of each kind. A screen whose record is missing is left out. */
@@ -46,6 +47,8 @@ export async function screensOf(stack: Stack, api: Api): Promise<Screen[]> {
   const demo = new Set(deployments.map(({ id }) => id));
   const pending = await api.get<Approval[]>("/approvals?status=pending&limit=100");
   const approval = pending.find(({ deploymentId }) => demo.has(deploymentId));
+  const failures = await api.get<Failure[]>("/failures?limit=100");
+  const failure = failures.find(({ deploymentId, fingerprint }) => fingerprint && demo.has(deploymentId));
   const good = deployments.find(({ status }) => status === "succeeded");
   const screens: (Screen | undefined)[] = [
     { name: "sign-in", person: undefined, path: "/sign-in" },
@@ -78,6 +81,9 @@ export async function screensOf(stack: Stack, api: Api): Promise<Screen[]> {
     { name: "deployments", person: "developer", path: `${at}/deployments` },
     good && { name: "deployment", person: "developer", path: `${at}/deployments/${good.id}` },
     failed && { name: "deployment-failed", person: "developer", path: `${at}/deployments/${failed.id}` },
+    { name: "failures", person: "developer", path: `${at}/failures` },
+    { name: "failures-no-match", person: "viewer", path: `${at}/failures?pipeline=there-is-none` },
+    failure && { name: "failure", person: "developer", path: `${at}/failures/${failure.fingerprint}` },
     { name: "approvals", person: "maintainer", path: `${at}/approvals` },
     { name: "approvals-all", person: "developer", path: `${at}/approvals?whose=all` },
     approval && { name: "approval", person: "maintainer", path: `${at}/approvals/${approval.id}` },

@@ -9,7 +9,6 @@ import { useNow } from "@/lib/ticker";
 import { endedText, panel as texts } from "@/texts/en/failure";
 import { clock, exact, full } from "@/texts/en/time";
 import { Link } from "@/ui/Link";
-import { workState } from "@/ui/state";
 import { toneSoft } from "@/ui/tone";
 import { EvidenceLines } from "./EvidenceLines";
 import { FailureFacts } from "./FailureFacts";
@@ -30,7 +29,7 @@ export function FailureBlock({ org, deployment, failure, isMine, actions }: Prop
       <header
         className={cx(
           "flex flex-wrap items-baseline gap-x-3 gap-y-1 px-4 py-2",
-          toneSoft[workState(stage?.status ?? "failed").tone],
+          toneSoft[stage?.status === "errored" ? "orange" : "red"],
         )}
       >
         <h3 className="text-16 wrap-anywhere">{name}</h3>
@@ -52,7 +51,11 @@ export function FailureBlock({ org, deployment, failure, isMine, actions }: Prop
             {line && (
               <p className="flex gap-3 font-mono text-13 font-strong">
                 {line.line > 0 && (
-                  <Link to={pathOf(line.line)} aria-label={texts.line(line.line)} className="text-ink2 underline">
+                  <Link
+                    to={pathOf(line.line)}
+                    aria-label={texts.line(line.line)}
+                    className="shrink-0 text-ink2 underline"
+                  >
                     {line.line}
                   </Link>
                 )}

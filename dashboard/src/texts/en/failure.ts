@@ -187,7 +187,7 @@ export const note = {
 
 export const failures = {
   title: "Failures",
-  intro: "Failed attempts of stages, with the line that shows best why. Equal failures share a page and a note.",
+  intro: "Failed attempts of stages, each with the line that shows best why.",
   line: "Line",
   place: "Stage",
   verdict: "Whose",
