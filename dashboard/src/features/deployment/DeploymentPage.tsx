@@ -40,7 +40,7 @@ export function DeploymentPage(): ReactNode {
 function Loaded({ org, deployment }: { org: string; deployment: Deployment }) {
   const search = useSearch({ from: ROUTE });
   const router = useRouter();
-  const hash = useRouterState({ select: (state) => state.location.hash });
+  const hash = useRouterState({ select: (state) => (state.resolvedLocation ?? state.location).hash });
   const stages = deployment.stages ?? [];
   const stage = pickStage(stages, search.stage);
   const step = stage && pickStep(stage.steps, search.step);

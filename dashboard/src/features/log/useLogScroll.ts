@@ -43,7 +43,11 @@ export function useLogScroll(lines: number, target: number | undefined, isLive: 
     if (!element || target === undefined || jumpedTo.current === target || lines < target) return;
     jumpedTo.current = target;
     showLine(target - 1);
-    element.scrollIntoView({ block: "nearest" });
+    // After the router, which restores where this element was scrolled to.
+    requestAnimationFrame(() => {
+      showLine(target - 1);
+      element.scrollIntoView({ block: "nearest" });
+    });
   }, [lines, target, showLine]);
 
   useLayoutEffect(() => {
