@@ -10,16 +10,11 @@ import { PageHead } from "@/ui/Page";
 import { Segments } from "@/ui/Segments";
 import { SkeletonCards, SkeletonRows } from "@/ui/Skeleton";
 import { ALL_STATES } from "@/ui/state";
-import { verdictState, VERDICTS } from "@/ui/verdict";
 import { Buttons, Fields, Overlays } from "./Controls";
 import { Doors } from "./Doors";
 import { Section } from "./Section";
 import { Tables } from "./Tables";
 
-const STATES = {
-  ...ALL_STATES,
-  "Verdict on a failure": [...VERDICTS.map((kind) => verdictState(kind)), verdictState("yours", true)],
-};
 const LONGEST = "A-very-long-name-that-somebody-gave-to-an-environment-or-a-bot-1";
 
 export function Components(): ReactNode {
@@ -46,7 +41,7 @@ export function Components(): ReactNode {
           />
         }
       />
-      {Object.entries(STATES).map(([noun, states]) => (
+      {Object.entries(ALL_STATES).map(([noun, states]) => (
         <Section key={noun} title={noun}>
           <div className="flex flex-wrap gap-x-4 gap-y-2">
             {states.map((state) => (

@@ -73,23 +73,25 @@ function LineRow({ row, pathOf }: { row: Row; pathOf: (line: number) => string }
   return (
     <>
       {isAfterGap && (
-        <div className="pl-14 text-[#919d95]">
-          <span aria-hidden>⋯</span>
+        <div className="text-[#919d95]">
+          <span aria-hidden className="inline-block w-16 pr-4 text-right">
+            ⋯
+          </span>
           <span className="sr-only">{texts.leftOut}</span>
         </div>
       )}
       <div
         data-decisive={isDecisive || undefined}
-        className={cx("flex leading-5", isDecisive && "bg-[#3b1614] font-bold")}
+        className={cx("flex leading-5", isDecisive && "bg-[#332a06] font-bold")}
       >
-        <span className="w-16 shrink-0 pr-3 text-right text-[#919d95] select-none">
+        <span className="w-16 shrink-0 pr-4 text-right text-[#919d95] select-none">
           {number !== undefined && (
             <Link to={pathOf(number)} aria-label={texts.line(number)} className="hover:text-[#edf0ea]">
               {number}
             </Link>
           )}
         </span>
-        <span className="min-w-0 flex-1 pr-3">
+        <span className="min-w-0 flex-1 pr-4">
           <LogText text={text} />
           {like !== undefined && <span className="ml-3 text-[#919d95]">{texts.like(like)}</span>}
         </span>

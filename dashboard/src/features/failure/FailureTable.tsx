@@ -66,10 +66,7 @@ export function FailureTable({ org, label, failures, areEqual = false }: Props) 
 function Line({ org, row }: { org: string; row: Failure }) {
   if (row.status === "collecting" || !row.fingerprint) return <span className="text-ink2">{texts.collecting}</span>;
   return (
-    <Link
-      to={paths.failure(org, row.fingerprint)}
-      className="line-clamp-2 min-w-60 font-mono text-12 hover:underline max-md:min-w-0"
-    >
+    <Link to={paths.failure(org, row.fingerprint)} className="line-clamp-2 font-mono text-12 hover:underline">
       <LogText text={row.line ?? row.fingerprint} />
     </Link>
   );

@@ -29,7 +29,7 @@ export function Note({ org, fingerprint, note }: Props) {
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
       {note ? (
         <p className="min-w-0">
-          <bdi className="whitespace-pre-line wrap-anywhere">{visible(note.text)}</bdi>{" "}
+          <bdi className="whitespace-pre-wrap wrap-anywhere">{visible(note.text)}</bdi>{" "}
           <span className="text-13 text-ink3">
             {texts.by(note.writtenBy.name, ago(Date.parse(note.writtenAt), now))}
           </span>
