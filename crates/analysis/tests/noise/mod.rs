@@ -86,7 +86,11 @@ fn fill(random: &mut Random, line: &str) -> String {
 }
 
 pub fn noise(random: &mut Random, lines: usize) -> String {
-    (0..lines).map(|_| LINES[random.below(LINES.len())]).map(|line| fill(random, line)).collect()
+    let line = |_| {
+        let line = random.pick(LINES);
+        fill(random, line)
+    };
+    (0..lines).map(line).collect()
 }
 
 /// Lines that no other run has.
