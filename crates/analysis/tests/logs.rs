@@ -1,6 +1,8 @@
 //! Failures of real commands, each with a good run, within noise: how often is the decisive line found? The bars are
 //! those of the feature; the corpus in `e2e/corpus` has more cases and other forms.
 
+#[path = "noise/around.rs"]
+mod around;
 mod noise;
 
 use std::fs;
@@ -11,7 +13,8 @@ use greenroom_analysis::rules::{Clues, categorize};
 use greenroom_domain::deployment::Reason;
 use greenroom_domain::failure::Category;
 
-use self::noise::{Random, clean_up, drift, noise};
+use self::around::{clean_up, drift};
+use self::noise::{Random, noise};
 
 /// Name, exit code, category, and what the decisive line contains.
 const CASES: &[(&str, i32, Category, &str)] = &[

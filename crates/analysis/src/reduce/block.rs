@@ -100,7 +100,7 @@ fn python_trace(run: &Run<'_>, first: usize) -> Option<Block> {
         found = Some(lead);
         offset = run.continued(lead + 1);
         // "During handling of the above exception, another exception occurred:"
-        let is_between = |text: &str| is_blank(text) || text.contains("the above exception");
+        let is_between = |text: &str| is_blank(text) || text.contains("above exception");
         let between = (offset..).take_while(|line| run.text(*line).is_some_and(is_between)).count();
         if run.text(offset + between).is_some_and(|text| text.trim_start().starts_with("Traceback")) {
             offset += between;
@@ -122,8 +122,7 @@ fn titled_trace(run: &Run<'_>) -> Option<Block> {
 fn source_with_caret(run: &Run<'_>) -> Option<Block> {
     let position = run.text(0)?.trim_end();
     let digits = position.bytes().rev().take_while(u8::is_ascii_digit).count();
-    let is_position =
-        digits > 0 && position.get(..position.len() - digits)?.ends_with(':') && position.contains('/');
+    let is_position = digits > 0 && position.get(..position.len() - digits)?.ends_with(':');
     if !is_position {
         return None;
     }

@@ -195,6 +195,7 @@ pub(crate) const WORDS: &[(&str, Kind)] = &[
     ("=== failures ===", Summary),
     ("==== errors ====", Summary),
     ("failures:", Summary),
+    ("# fail ", Summary),
     ("re-run maven", Summary),
     ("[help 1]", Summary),
     ("see above", Summary),

@@ -19,34 +19,10 @@ impl Random {
         (self.next() % limit as u64) as usize
     }
 
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+    pub fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
         from[self.below(from.len())]
     }
 }
-
-const NOUNS: &[&str] = &[
-    "cache", "queue", "bucket", "worker", "index", "shard", "replica", "cluster", "volume", "image", "layer",
-    "module", "asset", "bundle", "schema", "tenant", "route", "proxy", "session", "report", "metric",
-    "chart", "secret", "token",
-];
-const VERBS: &[&str] = &[
-    "warming",
-    "loading",
-    "checking",
-    "pruning",
-    "copying",
-    "scanning",
-    "linking",
-    "packing",
-    "publishing",
-    "syncing",
-    "removing",
-    "closing",
-    "flushing",
-    "stopping",
-    "archiving",
-    "rotating",
-];
 
 /// `@` is a number and `%` an id.
 const LINES: &[&str] = &[
@@ -72,7 +48,7 @@ const LINES: &[&str] = &[
     "",
 ];
 
-fn fill(random: &mut Random, line: &str) -> String {
+pub fn fill(random: &mut Random, line: &str) -> String {
     let mut text = String::new();
     for character in line.chars() {
         match character {
@@ -91,20 +67,4 @@ pub fn noise(random: &mut Random, lines: usize) -> String {
         fill(random, line)
     };
     (0..lines).map(line).collect()
-}
-
-/// Lines that no other run has.
-pub fn drift(random: &mut Random) -> String {
-    (0..300).map(|_| sentence(random)).collect()
-}
-
-fn sentence(random: &mut Random) -> String {
-    let words = [random.pick(VERBS), random.pick(NOUNS), "of", random.pick(NOUNS), "for", random.pick(NOUNS)];
-    fill(random, &format!("{} (@ ms)", words.join(" ")))
-}
-
-/// The same lines in every run.
-pub fn clean_up(random: &mut Random) -> String {
-    let same = &mut Random::new(7);
-    (0..300).map(|_| sentence(same)).chain([fill(random, "clean-up took @ ms")]).collect()
 }
