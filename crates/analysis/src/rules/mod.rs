@@ -1,8 +1,9 @@
 //! What a failure is about, by a table of rules over its reason, its exit code and its decisive lines.
 
+mod general;
 mod pattern;
 mod reason;
-mod table;
+mod specific;
 
 use greenroom_domain::deployment::Reason;
 use greenroom_domain::failure::Category;
@@ -32,7 +33,8 @@ pub fn categorize(clues: &Clues<'_>) -> Category {
 
 fn by_text(line: &str) -> Option<Category> {
     let line = line.trim().to_lowercase();
-    table::TABLE.iter().find(|(_, pattern)| pattern::matches(pattern, &line)).map(|(category, _)| *category)
+    let mut rules = specific::RULES.iter().chain(general::RULES);
+    rules.find(|(_, pattern)| pattern::matches(pattern, &line)).map(|(category, _)| *category)
 }
 
 /// Exit codes that programs have in common.
