@@ -2585,6 +2585,65 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/organizations/{orgId}/forges": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List forges, sorted by name
+         * @description No response contains a credential, and deleted forges are not in the list. `total` is exact up to 10,000.
+         */
+        get: operations["list_forges"];
+        put?: never;
+        /**
+         * Connect a forge
+         * @description Pull requests of fixes are opened there, as drafts, with a commit status. The `credential` can never be read back, is sent
+         *     to `address` only, and needs a master key in the server (`503 secrets_unavailable`). Nothing is sent to the forge now:
+         *     `lastError` states whether the first call succeeded. An organization has 50 forges at most. The same key with the same body
+         *     returns the same record for 24 hours.
+         */
+        post: operations["create_forge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/forges/{forgeName}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * View a forge
+         * @description The `ETag` is the revision, which counts the changes by admins, followed by a part that changes with calls of the forge,
+         *     which `If-Match` ignores.
+         */
+        get: operations["get_forge"];
+        put?: never;
+        post?: never;
+        /**
+         * Disconnect a forge
+         * @description Its credential is deleted with it. The response is the forge as before. A deleted forge is `404`, and its name can be
+         *     used again. Pull requests that were opened stay; revoke the token at the forge too.
+         */
+        delete: operations["delete_forge"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a forge
+         * @description Another `address` needs the credential again (`422` at `/credential`): it is never sent to another address than the one it was
+         *     set for. Fields that are left out stay unchanged, and a request that changes nothing records no event; a `credential` is
+         *     always a change.
+         */
+        patch: operations["update_forge"];
+        trace?: never;
+    };
     "/organizations/{orgId}/approvals": {
         parameters: {
             query?: never;
@@ -3345,6 +3404,34 @@ export interface components {
             onBehalfOf?: components["schemas"]["OnBehalfOf"] | null;
         };
         /**
+         * @description A forge to connect.
+         * @example {
+         *       "address": "https://api.github.com",
+         *       "credential": {
+         *         "token": "github_pat_11AAAAAAA0example"
+         *       },
+         *       "kind": "github",
+         *       "name": "github",
+         *       "repositories": [
+         *         "github.com/acme"
+         *       ]
+         *     }
+         */
+        CreateForge: {
+            /**
+             * @description The https address of its API: `https://api.github.com`, `https://HOST/api/v3` of GitHub Enterprise, or
+             *     `https://HOST/api/v1` of Forgejo and Gitea. Its host is resolved and checked whenever it is connected to.
+             */
+            address: string;
+            /** @description It is sent to `address` only, and can never be read back. */
+            credential: components["schemas"]["ForgeCredential"];
+            kind: components["schemas"]["ForgeKind"];
+            /** @example github */
+            name: string;
+            /** @description Which repositories it serves: `HOST`, `HOST/OWNER` or `HOST/OWNER/NAME`. Default: all of its host. */
+            repositories?: string[] | null;
+        };
+        /**
          * @description A new freeze. It has either `from` and `to`, or `weekly` and `zone`.
          * @example {
          *       "environments": [
@@ -3899,6 +3986,48 @@ export interface components {
                 /** Format: date-time */
                 lastAt: string;
                 note?: components["schemas"]["FailureNote"] | null;
+            };
+        };
+        Data_Forge: {
+            /** @description A forge, where repositories are hosted: pull requests are opened and commits are looked up there. */
+            data: {
+                /**
+                 * @description The address of its API.
+                 * @example https://api.github.com
+                 */
+                address: string;
+                /** Format: date-time */
+                createdAt: string;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                createdBy: string;
+                /** @example fge_0190a0b0-0000-7000-8000-000000000001 */
+                id: string;
+                kind: components["schemas"]["ForgeKind"];
+                /**
+                 * @description Why that call failed. Null: it succeeded, or there was none.
+                 * @example the forge rejects the credential (401)
+                 */
+                lastError?: string | null;
+                /**
+                 * Format: date-time
+                 * @description When it was last called since the last change. Null: never.
+                 */
+                lastUsedAt?: string | null;
+                /**
+                 * @description Unique in the organization. It can't be changed.
+                 * @example github
+                 */
+                name: string;
+                /**
+                 * @description Which repositories it serves: `HOST`, `HOST/OWNER` or `HOST/OWNER/NAME`. If several forges serve a repository, the
+                 *     most specific entry decides, and of equal ones the forge whose name sorts first.
+                 * @example [
+                 *       "github.com/acme"
+                 *     ]
+                 */
+                repositories: string[];
+                /** Format: date-time */
+                updatedAt: string;
             };
         };
         Data_Freeze: {
@@ -5435,8 +5564,8 @@ export interface components {
             id: string;
             known?: components["schemas"]["KnownFailure"] | null;
             log?: components["schemas"]["LogSummary"] | null;
-            /** @description The reason of the attempt, such as `step_failed`. */
-            reason: string;
+            /** @description Why the attempt ended, such as `step_failed`. */
+            reason: components["schemas"]["DeploymentReason"];
             /** @description The key of the stage. */
             stage: string;
             status: components["schemas"]["EvidenceStatus"];
@@ -5523,6 +5652,56 @@ export interface components {
              */
             ttlSeconds?: number | null;
         };
+        /** @description A forge, where repositories are hosted: pull requests are opened and commits are looked up there. */
+        Forge: {
+            /**
+             * @description The address of its API.
+             * @example https://api.github.com
+             */
+            address: string;
+            /** Format: date-time */
+            createdAt: string;
+            /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+            createdBy: string;
+            /** @example fge_0190a0b0-0000-7000-8000-000000000001 */
+            id: string;
+            kind: components["schemas"]["ForgeKind"];
+            /**
+             * @description Why that call failed. Null: it succeeded, or there was none.
+             * @example the forge rejects the credential (401)
+             */
+            lastError?: string | null;
+            /**
+             * Format: date-time
+             * @description When it was last called since the last change. Null: never.
+             */
+            lastUsedAt?: string | null;
+            /**
+             * @description Unique in the organization. It can't be changed.
+             * @example github
+             */
+            name: string;
+            /**
+             * @description Which repositories it serves: `HOST`, `HOST/OWNER` or `HOST/OWNER/NAME`. If several forges serve a repository, the
+             *     most specific entry decides, and of equal ones the forge whose name sorts first.
+             * @example [
+             *       "github.com/acme"
+             *     ]
+             */
+            repositories: string[];
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        /** @description The credential of a forge. No response contains it. */
+        ForgeCredential: {
+            /** @description A token of the forge with the least rights that are needed (docs/forges.md). */
+            token: string;
+        };
+        /**
+         * @description `github` (also GitHub Enterprise) or `forgejo` (also Gitea). Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        ForgeKind: "github" | "forgejo";
         /** @description A freeze. While it is active, no stage begins in the lasting environments that it covers. What runs goes on. */
         Freeze: {
             /** @description Whether it holds now. */
@@ -6143,6 +6322,48 @@ export interface components {
                 status: components["schemas"]["EvidenceStatus"];
                 step?: string | null;
                 verdict?: components["schemas"]["FailureVerdict"] | null;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
+        List_Forge: {
+            data: {
+                /**
+                 * @description The address of its API.
+                 * @example https://api.github.com
+                 */
+                address: string;
+                /** Format: date-time */
+                createdAt: string;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                createdBy: string;
+                /** @example fge_0190a0b0-0000-7000-8000-000000000001 */
+                id: string;
+                kind: components["schemas"]["ForgeKind"];
+                /**
+                 * @description Why that call failed. Null: it succeeded, or there was none.
+                 * @example the forge rejects the credential (401)
+                 */
+                lastError?: string | null;
+                /**
+                 * Format: date-time
+                 * @description When it was last called since the last change. Null: never.
+                 */
+                lastUsedAt?: string | null;
+                /**
+                 * @description Unique in the organization. It can't be changed.
+                 * @example github
+                 */
+                name: string;
+                /**
+                 * @description Which repositories it serves: `HOST`, `HOST/OWNER` or `HOST/OWNER/NAME`. If several forges serve a repository, the
+                 *     most specific entry decides, and of equal ones the forge whose name sorts first.
+                 * @example [
+                 *       "github.com/acme"
+                 *     ]
+                 */
+                repositories: string[];
+                /** Format: date-time */
+                updatedAt: string;
             }[];
             pagination: components["schemas"]["Pagination"];
         };
@@ -8017,6 +8238,21 @@ export interface components {
             ttlSeconds: number;
         };
         /**
+         * @description Changes to a forge. Fields that are left out stay unchanged.
+         * @example {
+         *       "repositories": [
+         *         "github.com/acme/storefront"
+         *       ]
+         *     }
+         */
+        UpdateForge: {
+            /** @description Needs the credential again: the stored one is for the former address. */
+            address?: string | null;
+            credential?: components["schemas"]["ForgeCredential"] | null;
+            /** @description Replaces the list. */
+            repositories?: string[] | null;
+        };
+        /**
          * @description Changes to a freeze. Fields that are left out stay unchanged.
          * @example {
          *       "weekly": [
@@ -8334,6 +8570,11 @@ export interface components {
             /** @description `session` or `teardown`. */
             purpose: components["schemas"]["DeploymentPurpose"];
         };
+        /**
+         * @example {
+         *       "text": "The registry is down on Sundays: retry"
+         *     }
+         */
         WriteFailureNote: {
             /** @description At most 2,000 characters. An empty text deletes the note. */
             text: string;
@@ -26869,6 +27110,625 @@ export interface operations {
             };
             /** @description The record does not exist, or is not visible to this token */
             404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_forges: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List forges, sorted by name */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_Forge"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_forge: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateForge"];
+            };
+        };
+        responses: {
+            /** @description Connect a forge */
+            201: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Forge"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_forge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                forgeName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description View a forge */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Forge"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_forge: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+                /** @description The ETag of the record. The request is rejected if the record has changed since. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                forgeName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Disconnect a forge */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Forge"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record has changed since you read it */
+            412: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    update_forge: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+                /** @description The ETag of the record. The request is rejected if the record has changed since. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                forgeName: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateForge"];
+            };
+        };
+        responses: {
+            /** @description Change a forge */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Forge"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record has changed since you read it */
+            412: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
                 headers: {
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
