@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::Config;
 
-const DEFAULT_LOGS: u32 = 10_000;
+const DEFAULT_LOGS: u32 = 2_000;
 
 const FRAGMENTS: &[&[u8]] = &[
     b"\n",

@@ -14,6 +14,9 @@ use super::words::Signal;
 const MAX_DECISIVE_LINES: usize = 5;
 /// How many of them are before the decisive line.
 const MAX_LINES_BEFORE: usize = 2;
+/// How many new lines before the decisive one are shown next to it, and how far away they are at most.
+const MAX_NEIGHBOURS: usize = 2;
+const MAX_NEIGHBOUR_DISTANCE: u64 = 4;
 /// How many blocks of the best cluster, and how many other clusters, are shown by one line each before whole blocks.
 const MAX_CANDIDATES: usize = 24;
 
@@ -35,9 +38,25 @@ pub(crate) fn select(
     if let Some((line, lines)) = lead {
         selection.add(lines, line);
         selection.decide(line);
+        add_neighbours(&mut selection, records, line);
         rank(&mut selection, records, &blocks, &clusters);
     }
     selection.finish(size)
+}
+
+/// Adds the new lines next to the decisive one. They may name the cause in words that no table has.
+fn add_neighbours(selection: &mut Selection<'_>, records: &[Record], decisive: usize) {
+    let Some(number) = records.get(decisive).map(|record| record.number) else { return };
+    let is_near = |index: &usize| {
+        let record = records.get(*index);
+        record.is_some_and(|record| record.is_new && record.number.abs_diff(number) <= MAX_NEIGHBOUR_DISTANCE)
+    };
+    let has_text = |index: &usize| records.get(*index).is_some_and(|record| !record.is_blank());
+    let before = (0..decisive).rev().take_while(is_near).filter(has_text).take(MAX_NEIGHBOURS);
+    let after = (decisive + 1..records.len()).take_while(is_near).filter(has_text).take(1);
+    for index in before.chain(after) {
+        selection.add_line(Some(index));
+    }
 }
 
 /// Returns the decisive line of a log without any strong line.

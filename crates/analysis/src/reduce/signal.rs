@@ -38,8 +38,8 @@ pub(crate) fn signal(line: &[u8]) -> Signal {
             Kind::Title => is_title = true,
             Kind::Text(text) => named = named.max(*text),
             Kind::Count => signal = signal.max(counted(line, &found)),
-            Kind::Word(text) if is_word(line, &found) => signal = signal.max(*text),
-            Kind::Word(_) => {}
+            Kind::WholeWord(text) if is_word(line, &found) => signal = signal.max(*text),
+            Kind::WholeWord(_) => {}
         }
     }
     let signal = match (is_summary, is_title, named) {

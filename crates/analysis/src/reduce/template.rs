@@ -17,7 +17,7 @@ pub fn template(text: &str) -> String {
 }
 
 /// What a word consists of.
-struct Word {
+struct Token {
     length: usize,
     digits: usize,
     is_hex: bool,
@@ -25,8 +25,8 @@ struct Word {
     changes: usize,
 }
 
-fn word(bytes: &[u8]) -> Word {
-    let mut word = Word { length: 0, digits: 0, is_hex: true, changes: 0 };
+fn word(bytes: &[u8]) -> Token {
+    let mut word = Token { length: 0, digits: 0, is_hex: true, changes: 0 };
     let mut was_digit = false;
     for byte in bytes {
         if byte.is_ascii_digit() {

@@ -3,13 +3,13 @@
 use super::template::hash;
 
 const MAGIC: &[u8; 4] = b"GRTS";
-/// Raised whenever templates, their hash or this format change. A set with another version is made anew from its log.
+/// Raised whenever templates, their hash or this format change. A set with another version is made again from its log.
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 24;
 /// How many templates a log has at most. Further ones are not stored, so the failed log has more new lines.
 pub(crate) const MAX_TEMPLATES: usize = 128 * 1024;
 
-/// The bytes are not a set of templates of this version, or they are damaged. The set has to be made anew.
+/// The bytes are not a set of templates of this version, or they are damaged. The set has to be made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a set of templates, or of another version, or damaged")]
 pub struct InvalidTemplateSet;

@@ -22,7 +22,7 @@ pub(super) const RULES: &[(Category, &str)] = &[
     (Resource, ": killed$"),
     (Resource, "# killed "),
     (Resource, "#: killed "),
-    // Databases, before the network: that a database can't be reached is told by its client.
+    // Databases, before the network: a database that can't be reached is reported by its client.
     (Database, "too many clients already"),
     (Database, "remaining connection slots"),
     (Database, "^psql:"),
@@ -65,7 +65,7 @@ pub(super) const RULES: &[(Category, &str)] = &[
     (Database, "pending migration"),
     (Database, "could not connect to redis"),
     (Database, "ora-#"),
-    // Checks of quality and policy, which say what they check.
+    // Checks of quality and policy, which name what they check.
     (Gate, "coverage*below"),
     (Gate, "coverage*less than"),
     (Gate, "coverage*under"),

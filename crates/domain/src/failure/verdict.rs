@@ -12,7 +12,7 @@ pub enum VerdictKind {
     NotOnlyYou,
     /// The commit passes elsewhere, or commits of others fail here too.
     Environment,
-    /// It was good before, something was changed since then, and nobody else fails like this.
+    /// It was good before, something was changed since then, and no other change fails like this.
     Yours,
     Unknown,
 }

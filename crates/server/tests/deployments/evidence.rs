@@ -24,7 +24,7 @@ const SECOND: &str = "2222222222222222222222222222222222222222";
 const THIRD: &str = "3333333333333333333333333333333333333333";
 const FAILURE: &str = "ERROR: schema version 41 expected, found 40";
 
-/// How much of a log is sent at once.
+/// How much of a log is sent in one request.
 const PIECE_BYTES: usize = 256 * 1024;
 
 /// Lines that every run has, with other times and ids.
@@ -349,7 +349,7 @@ async fn a_lost_runner_is_the_platform_and_a_lost_log_costs_only_the_log() {
     fixture.end().await;
 }
 
-/// Large enough to be stored as an object at once.
+/// Large enough to be stored as an object immediately.
 fn big_log() -> Vec<u8> {
     format!("{}\n", "x".repeat(99)).repeat(15_000).into_bytes()
 }

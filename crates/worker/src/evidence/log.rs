@@ -6,7 +6,7 @@ use memchr::memchr_iter;
 
 use crate::log_reader::{LogReadError, LogReader};
 
-/// How much is read at once.
+/// How much is read in one call.
 const PIECE_BYTES: u64 = 1024 * 1024;
 /// Of a log that is longer than this, only its beginning and its end are read, half of this each.
 const MAX_READ_BYTES: u64 = 256 * 1024 * 1024;
