@@ -3,6 +3,7 @@
 
 mod bench;
 mod canary;
+mod corpus;
 #[cfg(test)]
 mod example_steps;
 mod fault;
@@ -35,6 +36,11 @@ enum Command {
     /// Print secrets in many forms, and search everything for them. Exit code 1: found; 2: not carried out; 3:
     /// the run proves nothing.
     Canary(canary::Canary),
+    /// The corpus of failures that `bench analysis` reads.
+    Corpus {
+        #[command(subcommand)]
+        what: corpus::Corpus,
+    },
     /// Inject faults, and check what must hold nevertheless.
     Fault {
         #[command(subcommand)]
@@ -61,6 +67,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         Command::Bench { what } => return bench::run(what).await,
         Command::BareApi(arguments) => bench::bare::serve(arguments).await?,
         Command::Canary(options) => return Box::pin(canary::run(options)).await,
+        Command::Corpus { what } => return Ok(Box::pin(corpus::run(what)).await),
         Command::Fault { what } => return fault::run(what).await,
         Command::Hostile(options) => return Box::pin(hostile::run(options)).await,
         Command::IdTokens(options) => return Box::pin(id_tokens::run(options)).await,

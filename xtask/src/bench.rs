@@ -7,11 +7,15 @@ use std::process::{Command, ExitCode};
 
 use clap::{Args, Subcommand};
 
+use crate::fault::run_program;
 use crate::workspace::{self, Workspace};
 use crate::{entry, output};
 
 #[derive(Subcommand)]
 pub(crate) enum Target {
+    /// How often the decisive line of a failure is shown, on the kept logs of e2e/corpus. Exit code 0: often enough; 1:
+    /// not
+    Analysis(Options),
     /// The API compared with the bare database and a bare handler
     Api(Options),
     /// Claims and releases compared with bare SQL, with a long history, and with many watchers
@@ -46,6 +50,7 @@ pub(crate) struct DeploymentOptions {
 
 pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<ExitCode> {
     match target {
+        Target::Analysis(options) => return analysis(workspace, options),
         Target::Api(options) => against_the_database(workspace, "api", options)?,
         Target::Locks(options) => against_the_database(workspace, "locks", options)?,
         Target::Deployments(options) => deployments(workspace, options)?,
@@ -85,6 +90,11 @@ fn deployments(workspace: &Workspace, options: &DeploymentOptions) -> anyhow::Re
         }
     };
     workspace::run(&mut program)
+}
+
+fn analysis(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
+    workspace::run(&mut workspace.cargo(&["build", "--release", "-p", "greenroom-e2e"]))?;
+    run_program(program(workspace, "analysis", options), &[])
 }
 
 /// Runs the benchmark that is part of the runner's crate, because e2e must not depend on it.

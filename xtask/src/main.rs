@@ -3,6 +3,7 @@
 
 mod bench;
 mod canary;
+mod corpus;
 mod e2e;
 mod entry;
 mod fault;
@@ -49,6 +50,11 @@ enum Task {
     /// Builds the programs, lets steps print secrets in many forms, and searches everything for them. Exit code
     /// 0: nothing found; 1: found; 2: not carried out; 3: void
     Canary(canary::Options),
+    /// Builds the programs and runs the corpus of failures
+    Corpus {
+        #[command(subcommand)]
+        target: corpus::Target,
+    },
     /// Builds the runner's static entrypoint and prints its path
     Entry,
     /// Builds the programs and runs e2e's scenarios. Exit code 0: all passed; 1: some failed; 2: not carried
@@ -87,6 +93,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Openapi { check } => openapi::run(&workspace, check)?,
         Task::Bench { target } => return bench::run(&workspace, &target),
         Task::Canary(options) => return canary::run(&workspace, &options),
+        Task::Corpus { target } => return corpus::run(&workspace, &target),
         Task::Entry => entry::run(&workspace)?,
         Task::E2e(options) => return e2e::run(&workspace, &options),
         Task::Fault { target } => return fault::run(&workspace, &target),

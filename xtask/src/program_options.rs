@@ -35,7 +35,8 @@ impl ProgramOptions {
         command: &str,
         arguments: &[String],
     ) -> anyhow::Result<ExitCode> {
-        let mut program = build_program(workspace, &[command], self.release, self.bin_dir.as_deref())?;
+        let command: Vec<&str> = command.split(' ').collect();
+        let mut program = build_program(workspace, &command, self.release, self.bin_dir.as_deref())?;
         program.args(arguments).args(&self.rest);
         run_program(program, &[("--json", self.json), ("--keep", self.keep)])
     }

@@ -1,5 +1,6 @@
 //! Benchmarks: each is a ratio of two measurements that alternate in the same minutes on the same machine.
 
+mod analysis;
 mod api;
 pub(crate) mod bare;
 mod compare;
@@ -15,6 +16,9 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
+    /// Measure how often the decisive line of a failure is shown, on the kept logs of e2e/corpus. The exit code is 1 if
+    /// that is too rarely.
+    Analysis(analysis::BenchAnalysis),
     /// Compare an authenticated list of pipelines with a bare handler that runs the same query.
     Api(api::BenchApi),
     /// Compare claims and releases with the same effect in bare SQL, a short history with a long one, and
@@ -30,6 +34,7 @@ pub(crate) enum Bench {
 
 pub(crate) async fn run(what: Bench) -> anyhow::Result<ExitCode> {
     match what {
+        Bench::Analysis(arguments) => return analysis::run(&arguments),
         Bench::Api(arguments) => api::run(arguments).await?,
         Bench::Locks(arguments) => locks::run(arguments).await?,
         Bench::Deployments(arguments) => Box::pin(deployments::run(arguments)).await?,

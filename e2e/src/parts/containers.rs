@@ -25,8 +25,27 @@ default_ulimits = ["nofile=4096:4096", "nproc=20000:20000"]
 "#;
 const PROGRAMS: &str = "sh cat echo sleep id ls touch head dd env kill mount ps seq wget grep tail true mkdir sha256sum test ip cut date";
 
+/// How the engine stores images and containers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Storage {
+    /// Works everywhere. Each container is a copy of its image.
+    Copies,
+    /// For large images. Needs a kernel and a file system that allow it.
+    Overlay,
+}
+
+impl Storage {
+    const fn driver(self) -> &'static str {
+        match self {
+            Self::Copies => "vfs",
+            Self::Overlay => "overlay",
+        }
+    }
+}
+
 pub(crate) struct Containers {
     folder: Folder,
+    storage: Storage,
     service: Child,
 }
 
@@ -46,6 +65,10 @@ impl Containers {
 
     /// Starts an engine that connects to this registry by plain http.
     pub(crate) async fn start_with(registry: Option<&str>) -> anyhow::Result<Self> {
+        Self::start_on(Storage::Copies, registry).await
+    }
+
+    pub(crate) async fn start_on(kind: Storage, registry: Option<&str>) -> anyhow::Result<Self> {
         let name = format!("gr-{}-{:06x}", std::process::id(), rand::random_range(0..0x100_0000));
         let folder = Folder(std::env::temp_dir().join(name));
         let path = &folder.0;
@@ -56,16 +79,21 @@ impl Containers {
         std::fs::write(path.join("containers.conf"), settings)?;
         let (storage, run) = (path.join("storage"), path.join("run"));
         let locations = format!("graphroot = {storage:?}\nrunroot = {run:?}\n");
-        std::fs::write(path.join("storage.conf"), format!("[storage]\ndriver = \"vfs\"\n{locations}"))?;
+        std::fs::write(
+            path.join("storage.conf"),
+            format!("[storage]\ndriver = \"{}\"\n{locations}", kind.driver()),
+        )?;
         let registries =
             registry.map(|host| format!("[[registry]]\nlocation = \"{host}\"\ninsecure = true\n"));
         std::fs::write(path.join("registries.conf"), registries.unwrap_or_default())?;
-        make_image(path).await?;
+        make_image(path, kind).await?;
         let socket = path.join("engine.sock");
-        let mut service = podman(path, &["setpriv", "--pdeathsig=TERM"]);
+        let mut service = podman(path, kind, &["setpriv", "--pdeathsig=TERM"]);
+        // When a container exceeds its memory, its monitor writes a file to the working folder.
+        service.current_dir(path);
         service.args(["system", "service", "--time=0"]).arg(format!("unix://{}", socket.display()));
         let service = service.stdout(Stdio::null()).spawn().context(INSTALL)?;
-        let engine = Self { folder, service };
+        let engine = Self { folder, storage: kind, service };
         let started = Instant::now();
         while tokio::net::UnixStream::connect(&socket).await.is_err() {
             if started.elapsed() > START_TIMEOUT {
@@ -88,7 +116,7 @@ impl Containers {
 
     /// Runs a podman command with the same storage as the engine.
     pub(crate) fn podman(&self) -> Command {
-        podman(&self.folder.0, &[])
+        podman(&self.folder.0, self.storage, &[])
     }
 
     /// Runs a podman command to its end, and returns its output.
@@ -97,20 +125,24 @@ impl Containers {
     }
 
     pub(crate) async fn end(mut self) -> anyhow::Result<()> {
-        let remove = podman(&self.folder.0, &[]).args(["rm", "--all", "--force", "--time=0"]).output().await;
+        let remove = podman(&self.folder.0, self.storage, &[])
+            .args(["rm", "--all", "--force", "--time=0"])
+            .output()
+            .await;
         if let Ok(pid) = signal::pid(&self.service) {
             signal::send("TERM", pid).await?;
         }
         self.service.wait().await?;
         // The engine has to remove its own files: some are mounted.
-        let reset = podman(&self.folder.0, &[]).args(["system", "reset", "--force"]).output().await;
+        let reset =
+            podman(&self.folder.0, self.storage, &[]).args(["system", "reset", "--force"]).output().await;
         let _ = (remove?, reset?);
         Ok(())
     }
 }
 
 /// Uses dedicated storage and settings, independent of those of this machine.
-fn podman(folder: &Path, before: &[&str]) -> Command {
+fn podman(folder: &Path, storage: Storage, before: &[&str]) -> Command {
     let mut arguments = before.iter().copied().chain(["podman"]);
     let mut command = Command::new(arguments.next().unwrap_or("podman"));
     command
@@ -121,7 +153,7 @@ fn podman(folder: &Path, before: &[&str]) -> Command {
         .arg(folder.join("run"))
         .arg("--tmpdir")
         .arg(folder.join("tmp"))
-        .args(["--storage-driver", "vfs", "--runtime", "runc", "--cgroup-manager", "cgroupfs"])
+        .args(["--storage-driver", storage.driver(), "--runtime", "runc", "--cgroup-manager", "cgroupfs"])
         .args(["--log-level", "error"])
         .env("CONTAINERS_CONF", folder.join("containers.conf"))
         .env("CONTAINERS_STORAGE_CONF", folder.join("storage.conf"))
@@ -130,7 +162,7 @@ fn podman(folder: &Path, before: &[&str]) -> Command {
     command
 }
 
-async fn make_image(folder: &Path) -> anyhow::Result<()> {
+async fn make_image(folder: &Path, storage: Storage) -> anyhow::Result<()> {
     let locations = ["/bin/busybox", "/usr/bin/busybox"].map(PathBuf::from);
     let busybox = locations.into_iter().find(|path| path.is_file());
     let busybox = busybox.with_context(|| format!("a static busybox is missing: {INSTALL}"))?;
@@ -145,7 +177,7 @@ async fn make_image(folder: &Path) -> anyhow::Result<()> {
     std::fs::write(root.join("etc/passwd"), "root:x:0:0:root:/root:/bin/sh\n")?;
     let archive = folder.join("image.tar");
     run(Command::new("tar").arg("-cf").arg(&archive).arg("-C").arg(&root).arg(".")).await?;
-    run(podman(folder, &[]).arg("import").arg(&archive).arg(IMAGE)).await?;
+    run(podman(folder, storage, &[]).arg("import").arg(&archive).arg(IMAGE)).await?;
     std::fs::remove_file(archive)?;
     Ok(std::fs::remove_dir_all(root)?)
 }

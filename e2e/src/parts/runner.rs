@@ -22,7 +22,23 @@ pub(crate) struct Runner {
     folder: PathBuf,
     /// A certificate that its git trusts.
     trusted: Option<PathBuf>,
+    step_limits: StepLimits,
     program: Option<Program>,
+}
+
+/// What a step in a container may use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StepLimits {
+    pub(crate) memory_mib: u32,
+    pub(crate) tmp_mib: u32,
+    pub(crate) cpus: u32,
+    pub(crate) pids: u32,
+}
+
+impl Default for StepLimits {
+    fn default() -> Self {
+        Self { memory_mib: 256, tmp_mib: 32, cpus: 1, pids: 64 }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
@@ -59,6 +75,7 @@ impl Runner {
             token: text_field("token")?,
             folder,
             trusted: None,
+            step_limits: StepLimits::default(),
             program: None,
         })
     }
@@ -66,6 +83,11 @@ impl Runner {
     /// Makes its git trust servers with this certificate, and no others.
     pub(crate) fn trust(&mut self, certificate: PathBuf) {
         self.trusted = Some(certificate);
+    }
+
+    /// Applies from the next start on.
+    pub(crate) const fn set_step_limits(&mut self, limits: StepLimits) {
+        self.step_limits = limits;
     }
 
     pub(crate) fn start(&mut self, launch: &RunnerLaunch<'_>) -> anyhow::Result<()> {
@@ -88,7 +110,12 @@ impl Runner {
             }
             if let Some(host) = launch.docker_host.as_ref().filter(|_| launch.backend == Backend::Container) {
                 command.args(["--docker-host", host, "--ulimit", ULIMITS]);
-                command.args(["--memory-mib", "256", "--tmp-mib", "32", "--cpus", "1", "--pids", "64"]);
+                let StepLimits { memory_mib, tmp_mib, cpus, pids } = self.step_limits;
+                let limits =
+                    [("memory-mib", memory_mib), ("tmp-mib", tmp_mib), ("cpus", cpus), ("pids", pids)];
+                for (name, limit) in limits {
+                    command.arg(format!("--{name}={limit}"));
+                }
             }
         })?;
         self.program = Some(program);
