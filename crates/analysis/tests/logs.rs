@@ -1,5 +1,6 @@
 //! Failures of real commands, each with a good run, within noise: how often is the decisive line found? The bars are
 //! those of the feature; the corpus in `e2e/corpus` has more cases and other forms.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests may panic, and print what was missed")]
 
 #[path = "noise/around.rs"]
 mod around;

@@ -15,7 +15,7 @@ async fn a_pull_request_is_opened_as_a_draft_and_found_again() {
         assert!(opened.is_draft, "{dialect:?}");
         assert_eq!((opened.head_commit.as_str(), opened.base.as_str()), (COMMIT, "main"));
         assert!(opened.url.starts_with(&forge.repository()), "{}", opened.url);
-        assert_eq!(client.pull_requests_of(BRANCH).await.unwrap(), [opened.clone()]);
+        assert_eq!(client.pull_requests_of(BRANCH).await.unwrap(), std::slice::from_ref(&opened));
         let recorded = forge.state().pull_requests.clone();
         assert_eq!(recorded.len(), 1);
         assert!(recorded[0].is_draft && recorded[0].title.ends_with(NEW.title));

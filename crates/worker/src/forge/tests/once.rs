@@ -91,12 +91,10 @@ async fn an_older_pull_request_of_the_branch_does_not_count() {
         forge.state().add(old).unwrap();
         assert!(open_once(client.as_ref(), &NEW).await.unwrap().is_new, "{dialect:?}");
         // An open one counts, by any author and with any base.
-        let mut state = forge.state();
-        state.pull_requests.truncate(1);
         let mut other = recorded(BRANCH, COMMIT);
         other.base = "release".to_owned();
-        state.add(other).unwrap();
-        drop(state);
+        forge.state().pull_requests.truncate(1);
+        forge.state().add(other).unwrap();
         let found = open_once(client.as_ref(), &NEW).await.unwrap();
         assert_eq!((found.is_new, found.pull_request.base.as_str()), (false, "release"), "{dialect:?}");
     }
