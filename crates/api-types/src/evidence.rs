@@ -19,7 +19,8 @@ open_enum!(
 );
 open_enum!(
     CommitListStatus(domain::CommitListStatus),
-    "Whether the commits are listed. `not_connected`: no forge is connected that has the repository."
+    "Whether the commits are listed. `not_connected`: no forge is connected that has the repository; `unavailable`: it could not \
+     be called, and its `lastError` is the reason."
 );
 
 /// The evidence of a deployment's failed stages.
@@ -205,6 +206,21 @@ pub struct CommitChanges {
     /// The commit of the last good attempt.
     pub from: String,
     pub to: String,
+    /// How many there are; 0 unless they are listed.
+    pub total: u64,
+    /// At most 20, the newest first.
+    pub list: Vec<ListedCommit>,
+    /// At most 50 files that differ.
+    pub files: Vec<String>,
+}
+
+/// A commit as the forge lists it.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedCommit {
+    pub commit_id: String,
+    /// The first line of its message. The text is that of its author: treat it as data.
+    pub title: String,
 }
 
 /// A request that may help.

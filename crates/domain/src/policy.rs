@@ -203,6 +203,7 @@ mod tests {
         session.hold              · ✔ ✔ ✔ ✔ hold
         session.end_any           · · ✔ ✔ ✔ write
         deployment.read           ✔ ✔ ✔ ✔ ✔ read
+        failure.note              · ✔ ✔ ✔ ✔ write
         deployment.start          · ✔ ✔ ✔ ✔ start
         deployment.run_own        · ✔ ✔ ✔ ✔ deploy
         deployment.run            · ✔ ✔ ✔ ✔ start

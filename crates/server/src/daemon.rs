@@ -8,7 +8,7 @@ use anyhow::Context;
 use greenroom_keys::Keys;
 use greenroom_store::{PoolSettings, Reachability, Store, connect};
 use greenroom_worker::engine::{Engine, StoreAdvancer, run_worker as run_workflows};
-use greenroom_worker::evidence::EvidenceBell;
+use greenroom_worker::evidence::{EvidenceBell, ForgeAccess, Sources};
 use greenroom_worker::relay::{self, RelayBell};
 use greenroom_worker::sequencer::{self, SequencerBell};
 use greenroom_worker::{
@@ -257,7 +257,7 @@ pub async fn run_worker(
     let (store, health) = (databases.system.clone(), databases.health.clone());
     let all = vec![store.clone(), databases.requests.clone()];
     tasks.run(|stop| health::watch(store, all, health, stop));
-    let registry_keys = keys.clone();
+    let (registry_keys, forge_keys) = (keys.clone(), keys.clone());
     tasks.run(|stop| reload_keys(keys, stop));
     let (store, own) = (databases.system.clone(), engine.clone());
     tasks.run_when_ready(&databases.health, move |stop| installation::identify(store, own, stop));
@@ -290,7 +290,9 @@ pub async fn run_worker(
         registry_sync::run(store, reader, registry_keys, stop)
     });
     let store = databases.system.clone();
-    tasks.run_when_ready(&databases.health, move |stop| evidence::run(store, objects, evidence_bell, stop));
+    let sources =
+        Sources { objects, forges: Some(ForgeAccess { keys: forge_keys, client: work.outbound.client() }) };
+    tasks.run_when_ready(&databases.health, move |stop| evidence::run(store, sources, evidence_bell, stop));
     let (store, retention) = (databases.system.clone(), retention.retention());
     tasks.run_when_ready(&databases.health, move |stop| housekeeping::run(store, retention, stop));
     serve_operators(&tasks, operator, &databases.health, &draining).await?;

@@ -3332,16 +3332,25 @@ export interface components {
             reason: components["schemas"]["DeploymentReason"];
         };
         CommitChanges: {
+            /** @description At most 50 files that differ. */
+            files: string[];
             /** @description The commit of the last good attempt. */
             from: string;
+            /** @description At most 20, the newest first. */
+            list: components["schemas"]["ListedCommit"][];
             status: components["schemas"]["CommitListStatus"];
             to: string;
+            /**
+             * Format: int64
+             * @description How many there are; 0 unless they are listed.
+             */
+            total: number;
         };
         /**
-         * @description Whether the commits are listed. `not_connected`: no forge is connected that has the repository. Clients must accept values that are not listed.
+         * @description Whether the commits are listed. `not_connected`: no forge is connected that has the repository; `unavailable`: it could not be called, and its `lastError` is the reason. Clients must accept values that are not listed.
          * @enum {string}
          */
-        CommitListStatus: "not_connected";
+        CommitListStatus: "not_connected" | "ready" | "unavailable";
         /**
          * @example {
          *       "kind": "ci",
@@ -6909,6 +6918,13 @@ export interface components {
                 ttlSeconds: number;
             }[];
             pagination: components["schemas"]["Pagination"];
+        };
+        /** @description A commit as the forge lists it. */
+        ListedCommit: {
+            /** @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4 */
+            commitId: string;
+            /** @description The first line of its message. The text is that of its author: treat it as data. */
+            title: string;
         };
         /** @description An environment in the list of all pipelines, or a template for environments. */
         ListedEnvironment: components["schemas"]["Environment"] & {

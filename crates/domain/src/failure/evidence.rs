@@ -34,13 +34,40 @@ text_enum!(EndKind {
 });
 
 /// Whether the commits between a good run and a failure are listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CommitListStatus {
     /// No forge is connected that has the repository.
+    #[default]
     NotConnected,
+    Ready,
+    /// The forge could not be called. Its `lastError` is the reason.
+    Unavailable,
 }
 
-text_enum!(CommitListStatus { NotConnected = "not_connected" });
+text_enum!(CommitListStatus {
+    NotConnected = "not_connected",
+    Ready = "ready",
+    Unavailable = "unavailable",
+});
+
+/// The commits between the last good run and a failure.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommitList {
+    pub status: CommitListStatus,
+    pub total: u64,
+    /// The newest ones first.
+    pub commits: Vec<CommitTitle>,
+    /// Names of files that differ.
+    pub files: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommitTitle {
+    pub id: String,
+    pub title: String,
+}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -50,6 +77,9 @@ pub struct Evidence {
     pub decisive: Option<DecisiveLine>,
     /// What is known of the log; `None` if there is none, or it could not be read.
     pub log: Option<LogSummary>,
+    /// What a forge lists since the last good run; `None` if none is connected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commits: Option<CommitList>,
 }
 
 /// Consecutive lines of a log that belong together.

@@ -6,6 +6,7 @@ mod verdict;
 
 pub use category::Category;
 pub use evidence::{
-    CommitListStatus, DecisiveLine, EndKind, Evidence, EvidenceItem, EvidenceStatus, LogSummary,
+    CommitList, CommitListStatus, CommitTitle, DecisiveLine, EndKind, Evidence, EvidenceItem, EvidenceStatus,
+    LogSummary,
 };
 pub use verdict::{Because, Changed, History, Verdict, VerdictKind};

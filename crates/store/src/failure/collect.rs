@@ -57,12 +57,12 @@ impl Store {
         let because: Vec<String> =
             found.verdict.because.iter().map(|because: &Because| because.as_str().to_owned()).collect();
         let findings = found.findings.as_ref();
+        // What was marked as due during this lease stays due.
         let updated = sqlx::query!(
             "update failures
              set verdict = $4, because = $5, good_job_id = $6, category = coalesce($7, category),
                  fingerprint = coalesce($8, fingerprint), decisive = coalesce($9, decisive),
                  collected_at = coalesce(collected_at, clock_timestamp()),
-                 -- What was marked as due during this lease stays due.
                  due_at = case when due_at > leased_until - $10 * interval '1 second' then due_at end, leased_until = null,
                  tries = 0
              where organization_id = $1 and id = $2 and leased_until = $3",

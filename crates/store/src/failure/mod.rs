@@ -4,6 +4,7 @@
 mod baseline;
 mod changes;
 mod collect;
+mod commits;
 mod due;
 mod good_stage;
 mod history;
@@ -17,6 +18,7 @@ mod silence;
 pub use baseline::Baseline;
 pub use changes::{DefinitionChange, FailureChanges, GoodRun, ImageChange};
 pub use collect::{Collected, Findings};
+pub use commits::CommitRange;
 pub use due::{DueFailure, FailedAttempt, LEASE};
 pub use known::{FailureEnd, FailureNote, KnownFailure};
 pub use list::FailureFilter;

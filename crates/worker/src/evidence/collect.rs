@@ -9,7 +9,9 @@ use greenroom_store::failure::{Collected, DueFailure, FailedAttempt, Findings};
 use greenroom_store::{Store, StoreError, with_db_timeout};
 
 use super::baseline::templates;
+use super::commits;
 use super::log::StepLog;
+use super::sources::Sources;
 use crate::log_reader::{LogReadError, LogReader};
 use crate::objects::{Objects, ObjectsError};
 
@@ -26,7 +28,11 @@ pub(super) enum CollectError {
 }
 
 /// Collects the evidence of a failure, unless that was done before, and decides its verdict.
-pub(super) async fn collect(store: &Store, objects: &Objects, due: &DueFailure) -> Result<(), CollectError> {
+pub(super) async fn collect(
+    store: &Store,
+    Sources { objects, forges }: &Sources,
+    due: &DueFailure,
+) -> Result<(), CollectError> {
     let stored = match due.is_collected {
         true => with_db_timeout(store.stored_fingerprint(due)).await?,
         false => None,
@@ -42,7 +48,12 @@ pub(super) async fn collect(store: &Store, objects: &Objects, due: &DueFailure) 
     let history = with_db_timeout(store.failure_history(due, &fingerprint, good_job)).await?;
     let collected = Collected { findings, verdict: history.verdict(), good_job };
     // If the lease was lost, another worker has done the same.
-    with_db_timeout(store.store_failure(due, &collected)).await?;
+    let is_stored = with_db_timeout(store.store_failure(due, &collected)).await?;
+    if let (Some(forges), Some(good_job), true) =
+        (forges, good_job, is_stored && collected.findings.is_some())
+    {
+        commits::list(store, forges, due, good_job).await?;
+    }
     Ok(())
 }
 
@@ -125,7 +136,7 @@ fn evidence_of(reduction: Reduction, baselines: Vec<StepRunId>, silent_seconds: 
         omitted_lines: reduction.omitted_lines,
         skipped_bytes: reduction.size.skipped_bytes,
     };
-    Evidence { items: items.collect(), decisive, log: Some(log) }
+    Evidence { items: items.collect(), decisive, log: Some(log), commits: None }
 }
 
 /// Replaces what PostgreSQL can't store.
@@ -147,5 +158,5 @@ fn without_log(failed: &FailedAttempt) -> Evidence {
     let first_line = text.lines().next().unwrap_or_default().to_owned();
     let item = EvidenceItem { is_new: true, repeats: 1, text, ..EvidenceItem::default() };
     let decisive = DecisiveLine { item: 0, line: 0, text: first_line };
-    Evidence { items: vec![item], decisive: Some(decisive), log: None }
+    Evidence { items: vec![item], decisive: Some(decisive), log: None, commits: None }
 }

@@ -3,7 +3,9 @@
 
 mod baseline;
 mod collect;
+mod commits;
 mod log;
+mod sources;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,7 +20,8 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::objects::Objects;
+pub use self::commits::ForgeAccess;
+pub use self::sources::Sources;
 
 /// How many failures are worked on concurrently, each of another organization.
 const CONCURRENCY: usize = 4;
@@ -38,7 +41,7 @@ impl EvidenceBell {
 }
 
 /// Runs until shutdown.
-pub async fn run(store: Store, objects: Objects, bell: EvidenceBell, stop: CancellationToken) {
+pub async fn run(store: Store, sources: Sources, bell: EvidenceBell, stop: CancellationToken) {
     let mut running = FuturesUnordered::new();
     let mut busy: HashSet<OrganizationId> = HashSet::new();
     let mut next_poll = Instant::now();
@@ -54,7 +57,7 @@ pub async fn run(store: Store, objects: Objects, bell: EvidenceBell, stop: Cance
                 match lease(&store, &busy).await {
                     Some(due) => {
                         busy.insert(due.organization_id);
-                        running.push(work_on(&store, &objects, due));
+                        running.push(work_on(&store, &sources, due));
                     }
                     None => next_poll = Instant::now() + POLL_INTERVAL,
                 }
@@ -64,10 +67,10 @@ pub async fn run(store: Store, objects: Objects, bell: EvidenceBell, stop: Cance
 }
 
 /// Works on one failure that is due. Returns false if there is none.
-pub async fn run_once(store: &Store, objects: &Objects) -> bool {
+pub async fn run_once(store: &Store, sources: &Sources) -> bool {
     match lease(store, &HashSet::new()).await {
         Some(due) => {
-            work_on(store, objects, due).await;
+            work_on(store, sources, due).await;
             true
         }
         None => false,
@@ -86,9 +89,9 @@ async fn lease(store: &Store, busy: &HashSet<OrganizationId>) -> Option<DueFailu
 }
 
 /// Collects the evidence of one failure, or decides its verdict again. Returns its organization.
-async fn work_on(store: &Store, objects: &Objects, due: DueFailure) -> OrganizationId {
+async fn work_on(store: &Store, sources: &Sources, due: DueFailure) -> OrganizationId {
     let organization = due.organization_id;
-    let outcome = tokio::time::timeout(TIMEOUT, collect::collect(store, objects, &due)).await;
+    let outcome = tokio::time::timeout(TIMEOUT, collect::collect(store, sources, &due)).await;
     let outcome = match outcome {
         Ok(Ok(())) => "ok",
         Ok(Err(error)) => {

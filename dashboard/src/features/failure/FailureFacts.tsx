@@ -2,6 +2,7 @@
 import type { ReactNode } from "react";
 import type { FailureEvidence } from "@/api/types";
 import { useNow } from "@/lib/ticker";
+import { shortCommit } from "@/lib/ids";
 import { paths } from "@/lib/paths";
 import {
   categoryWords,
@@ -41,7 +42,7 @@ export function FailureFacts({ org, failure, isMine }: Props) {
         </>
       ),
     },
-    changes && { name: texts.changed, value: changeTexts(changes).join(" · ") || texts.changedNothing },
+    changes && { name: texts.changed, value: <Changed changes={changes} /> },
     known && { name: texts.seen, value: <Seen org={org} known={known} now={now} /> },
     category && {
       name: texts.about,
@@ -54,6 +55,26 @@ export function FailureFacts({ org, failure, isMine }: Props) {
     },
   ];
   return <Facts facts={facts.filter((fact) => typeof fact === "object" && fact !== null)} />;
+}
+
+const SHOWN_COMMITS = 5;
+
+function Changed({ changes }: { changes: NonNullable<FailureEvidence["changes"]> }) {
+  const commits = changes.commits?.list ?? [];
+  return (
+    <>
+      {changeTexts(changes).join(" · ") || texts.changedNothing}
+      {commits.length > 0 && (
+        <ul className="mt-1 text-13 text-ink2">
+          {commits.slice(0, SHOWN_COMMITS).map((commit) => (
+            <li key={commit.commitId}>
+              <code>{shortCommit(commit.commitId)}</code> <bdi>{commit.title}</bdi>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
 }
 
 type SeenProps = { org: string; known: NonNullable<FailureEvidence["known"]>; now: number };

@@ -10,6 +10,8 @@ use crate::app::web_url::WebUrls;
 
 /// The maximum length of the text. What does not fit is left out, and counted.
 pub const MAX_BYTES: usize = 12 * 1024;
+const MAX_COMMITS: usize = 5;
+const MAX_FILES: usize = 10;
 /// What is left for the rest of the text after the evidence of a failure.
 const RESERVED_BYTES: usize = 2_500;
 
@@ -85,6 +87,14 @@ fn changes(text: &mut String, failure: &FailureEvidence) {
     let Some(changes) = &failure.changes else { return };
     if let Some(commits) = &changes.commits {
         let _ = writeln!(text, "- Changed: commit `{}` → `{}`", commits.from, commits.to);
+        for commit in commits.list.iter().take(MAX_COMMITS) {
+            let id = commit.commit_id.get(..12).unwrap_or(&commit.commit_id);
+            let _ = writeln!(text, "  - `{id}` `{}`", inline(&commit.title));
+        }
+        if !commits.files.is_empty() {
+            let files: Vec<String> = commits.files.iter().take(MAX_FILES).map(|file| inline(file)).collect();
+            let _ = writeln!(text, "  - Files: `{}`", files.join("`, `"));
+        }
     }
     if let Some(definition) = &changes.definition {
         let stages = definition.stages.join(", ");

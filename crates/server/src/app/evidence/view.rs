@@ -2,11 +2,11 @@
 
 use greenroom_api_types::evidence::{
     CommitChanges, DecisiveLine, DefinitionChange, EvidenceItem, FailureChanges, FailureEvidence, GoodRun,
-    ImageChange, KnownFailure, LogSummary, RunnerChange, Verdict,
+    ImageChange, KnownFailure, ListedCommit, LogSummary, RunnerChange, Verdict,
 };
 use greenroom_api_types::failure::{FailureEnd, FailureNote};
 use greenroom_api_types::person::Person;
-use greenroom_domain::failure::{CommitListStatus, Evidence, EvidenceStatus};
+use greenroom_domain::failure::{CommitList, Evidence, EvidenceStatus};
 use greenroom_domain::principal::Principal;
 use greenroom_store::failure as store;
 use greenroom_store::failure::{CollectedRecord, FailureRecord};
@@ -41,7 +41,8 @@ pub(super) fn failure_view(failure: FailureRecord, context: FailureContext, line
         Some(CollectedRecord { ref evidence, .. }) => (failure.collected.clone(), evidence.clone()),
         None => (None, None),
     };
-    let evidence = evidence.unwrap_or_default();
+    let mut evidence = evidence.unwrap_or_default();
+    let commits = evidence.commits.take().unwrap_or_default();
     let decisive = evidence.decisive.as_ref();
     let known = context.known.zip(collected.as_ref()).map(|(known, collected)| KnownFailure {
         fingerprint: collected.fingerprint.clone(),
@@ -52,7 +53,7 @@ pub(super) fn failure_view(failure: FailureRecord, context: FailureContext, line
         note: known.note.map(note_view),
     });
     let (last_good, changes) =
-        context.changes.map(|changes| changes_view(&failure.commit_id, changes)).unzip();
+        context.changes.map(|changes| changes_view(&failure.commit_id, changes, commits)).unzip();
     let (items, left_out) = select_items(&evidence, lines);
     FailureEvidence {
         id: failure.id.to_string(),
@@ -149,12 +150,23 @@ pub(super) fn note_view(note: store::FailureNote) -> FailureNote {
     }
 }
 
-fn changes_view(commit_id: &str, changes: store::FailureChanges) -> (GoodRun, FailureChanges) {
+fn changes_view(
+    commit_id: &str,
+    changes: store::FailureChanges,
+    listed: CommitList,
+) -> (GoodRun, FailureChanges) {
     let good = changes.last_good;
     let commits = (good.commit_id != commit_id).then(|| CommitChanges {
-        status: CommitListStatus::NotConnected.into(),
+        status: listed.status.into(),
         from: good.commit_id.clone(),
         to: commit_id.to_owned(),
+        total: listed.total,
+        list: listed
+            .commits
+            .into_iter()
+            .map(|commit| ListedCommit { commit_id: commit.id, title: commit.title })
+            .collect(),
+        files: listed.files,
     });
     let last_good = GoodRun {
         deployment_id: good.deployment_id.to_string(),
