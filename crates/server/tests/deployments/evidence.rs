@@ -405,7 +405,7 @@ async fn a_connected_forge_lists_the_commits_since_it_was_good() {
     assert!(!commits["list"][0]["title"].as_str().unwrap().contains('\u{202e}'), "{commits}");
     assert_eq!(commits["files"], json!(["db/41.sql"]));
 
-    // A forge that does not respond costs the list only, and says why.
+    // A forge that does not respond costs the list only, and its error is recorded.
     forge.set_fault(AppliesTo::Everything, Fault::unauthorized());
     let (id, _) = fixture.deploy("qa-1", owner, THIRD, noise(3, FAILURE), 1).await;
     fixture.collect().await;
