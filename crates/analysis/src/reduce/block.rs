@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use super::keywords::Signal;
 use super::record::Record;
-use super::words::Signal;
 
 /// A block has no more lines than this.
 const MAX_BLOCK_LINES: usize = 60;

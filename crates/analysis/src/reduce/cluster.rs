@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::block::Block;
+use super::keywords::Signal;
 use super::record::Record;
-use super::words::Signal;
 
 /// Blocks with at most this many lines between them are in one cluster.
 const MAX_DISTANCE: u64 = 5;

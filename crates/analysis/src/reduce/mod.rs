@@ -3,6 +3,7 @@
 
 mod block;
 mod cluster;
+mod keywords;
 mod line;
 mod record;
 mod reducer;
@@ -12,7 +13,6 @@ mod signal;
 mod tail;
 mod template;
 mod template_set;
-mod words;
 
 pub use line::{CUT_MARK, MAX_SHOWN_BYTES, shown_text};
 pub use reducer::Reducer;

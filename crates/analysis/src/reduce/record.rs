@@ -1,7 +1,7 @@
 //! What is kept of a line.
 
+use super::keywords::Signal;
 use super::line::{Line, shown};
-use super::words::Signal;
 
 /// A line with the text that is shown of it.
 #[derive(Clone, Debug)]

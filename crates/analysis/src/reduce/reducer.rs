@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use super::keywords::Signal;
 use super::line::{Line, Scanner, without_escapes};
 use super::record::{Record, Seen};
 use super::reduction::{Budget, LogSize, Reduction};
@@ -10,7 +11,6 @@ use super::signal::signal;
 use super::tail::Tail;
 use super::template::{hash, mask};
 use super::template_set::{MAX_TEMPLATES, TemplateSet};
-use super::words::Signal;
 
 /// How many new lines are kept, the last ones.
 const MAX_RECORDS: usize = 4_096;

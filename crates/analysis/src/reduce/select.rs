@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use super::block::{Block, blocks};
 use super::cluster::{Cluster, clusters};
+use super::keywords::Signal;
 use super::record::Record;
 use super::reduction::{Budget, Decisive, Item, LogSize, Reduction};
 use super::template::template;
-use super::words::Signal;
 
 /// The decisive line and what surrounds it have this many lines, so that a short list has room for other candidates.
 const MAX_DECISIVE_LINES: usize = 5;
@@ -44,7 +44,7 @@ pub(crate) fn select(
     selection.finish(size)
 }
 
-/// Adds the new lines next to the decisive one. They may name the cause in words that no table has.
+/// Adds the new lines next to the decisive one. They may show the cause without any keyword of the table.
 fn add_neighbours(selection: &mut Selection<'_>, records: &[Record], decisive: usize) {
     let Some(number) = records.get(decisive).map(|record| record.number) else { return };
     let is_near = |index: &usize| {

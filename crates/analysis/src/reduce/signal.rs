@@ -1,16 +1,16 @@
-//! How strongly the words of a line suggest that it shows a failure. Each new template is examined once.
+//! How strongly the keywords in a line suggest that it shows a failure. Each new template is examined once.
 
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, Match, MatchKind};
 
-use super::words::{Kind, Signal, WORDS};
+use super::keywords::{KEYWORDS, Kind, Signal};
 
 static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .match_kind(MatchKind::LeftmostLongest)
-        .build(WORDS.iter().map(|(word, _)| word))
+        .build(KEYWORDS.iter().map(|(word, _)| word))
         .ok()
 });
 
@@ -28,7 +28,7 @@ pub(crate) fn signal(line: &[u8]) -> Signal {
     let mut named = Signal::None;
     let (mut is_summary, mut is_title) = (false, false);
     for found in finder.find_iter(line) {
-        let Some((_, kind)) = WORDS.get(found.pattern().as_usize()) else { continue };
+        let Some((_, kind)) = KEYWORDS.get(found.pattern().as_usize()) else { continue };
         match kind {
             Kind::Passed => return Signal::None,
             Kind::Harmless => {}
@@ -94,13 +94,13 @@ fn byte_before(line: &[u8], found: &Match) -> Option<u8> {
     found.start().checked_sub(1).and_then(|position| line.get(position)).copied()
 }
 
-/// Whether the match is a word of a sentence, and no part of an identifier, a path or an option.
+/// Returns whether a matched keyword stands alone: it is not part of an identifier, a path or a command-line option.
 fn is_word(line: &[u8], found: &Match) -> bool {
     let before = byte_before(line, found);
     let after = line.get(found.end()).copied();
     let next = line.get(found.end() + 1).copied();
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'/' | b'.' | b'$');
-    // Names of exceptions end with the word: `TypeError`, `java.lang.NullPointerException`.
+    // The names of exception types end with the keyword: `TypeError`, `java.lang.NullPointerException`.
     let is_capital = line.get(found.start()).is_some_and(u8::is_ascii_uppercase);
     let starts = match before {
         Some(byte) if is_capital => !byte.is_ascii_uppercase() && !matches!(byte, b'_' | b'-' | b'/'),
@@ -117,7 +117,7 @@ fn is_word(line: &[u8], found: &Match) -> bool {
     starts && ends
 }
 
-/// Returns the signal of a word that is often counted: `0 errors`, `no error` and `failed: 0` are harmless.
+/// Returns the signal of a keyword that often has a count: `0 errors`, `no error` and `failed: 0` are harmless.
 fn counted(line: &[u8], found: &Match) -> Signal {
     if !is_word(line, found) {
         return Signal::None;
@@ -156,7 +156,7 @@ fn counted(line: &[u8], found: &Match) -> Signal {
     if is_upper || is_name || is_marked || is_first { Signal::Explicit } else { Signal::Phrase }
 }
 
-/// Whether the word is the level of a log line: near its beginning, and written as one.
+/// Returns whether the keyword is the severity level of a log line: it is near the beginning, and spelled as a level.
 fn is_level(line: &[u8], found: &Match) -> bool {
     const MAX_START: usize = 48;
     let word = line.get(found.start()..found.end()).unwrap_or_default();

@@ -3,7 +3,7 @@
 
 /// Replaces numbers and ids.
 const MARK: u8 = b'#';
-/// A word of hexadecimal digits, at least one of them decimal, is an id if it has this length.
+/// A run of hexadecimal digits of at least this length, with at least one decimal digit, counts as an id.
 const MIN_ID_LENGTH: usize = 6;
 /// The part of an id after a hyphen, as in UUIDs and in the names of pods.
 const MIN_ID_PART_LENGTH: usize = 4;
@@ -16,7 +16,7 @@ pub fn template(text: &str) -> String {
     String::from_utf8_lossy(&masked).into_owned()
 }
 
-/// What a word consists of.
+/// The properties of one token of a line, by which ids and numbers are detected.
 struct Token {
     length: usize,
     digits: usize,
@@ -124,7 +124,7 @@ fn temporary_name(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|byte| is_name(byte)).count()
 }
 
-/// Writes a word, each number in it as one mark.
+/// Appends a token to the template, with a placeholder for each number in it.
 fn push_with_digits(word: &[u8], out: &mut Vec<u8>) {
     let mut was_digit = false;
     for byte in word {

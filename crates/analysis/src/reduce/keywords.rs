@@ -1,10 +1,10 @@
-//! The words that suggest a failure, and those that look like it and are harmless.
+//! The keywords that suggest a failure, and the longer phrases that contain one and are harmless.
 
 /// In ascending order of strength.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Signal {
     None,
-    /// A word that also occurs in harmless lines, or an error that a line reports as handled.
+    /// A keyword that also occurs in harmless lines, or an error that a line reports as handled.
     Weak,
     /// A consequence: another line, usually an earlier one, has the cause.
     Summary,
@@ -24,13 +24,13 @@ impl Signal {
 
 use Signal::{Explicit, Phrase, Weak};
 
-/// How a word is judged.
+/// When a keyword counts, and as which signal.
 pub(crate) enum Kind {
     /// Wherever it occurs.
     Text(Signal),
-    /// As a word, not as a part of an identifier or a path.
+    /// Only if it stands alone, not as part of an identifier or a path.
     WholeWord(Signal),
-    /// As a word, unless it is counted and there are none.
+    /// Only if it stands alone, and its count is not zero (`0 errors`).
     Count,
     /// The level of a log line that reports nothing fatal.
     Level,
@@ -40,14 +40,14 @@ pub(crate) enum Kind {
     Title,
     /// The line reports that something succeeded.
     Passed,
-    /// Longer than a word that it contains, and harmless.
+    /// A phrase that contains a keyword and is harmless. The longest match counts.
     Harmless,
 }
 
 use Kind::{Count, Harmless, Level, Passed, Summary, Text, Title, WholeWord};
 
 /// The longest match at a position counts.
-pub(crate) const WORDS: &[(&str, Kind)] = &[
+pub(crate) const KEYWORDS: &[(&str, Kind)] = &[
     ("error", Count),
     ("errors", Count),
     ("failed", Count),
