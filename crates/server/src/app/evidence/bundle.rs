@@ -107,8 +107,11 @@ fn changes(text: &mut String, failure: &FailureEvidence) {
 
 fn known(text: &mut String, failure: &FailureEvidence) {
     let Some(known) = &failure.known else { return };
-    let _ =
-        writeln!(text, "- Seen: {} times since {} (`{}`)", known.count, known.first_at, known.fingerprint);
+    let seen = match known.count {
+        0 | 1 => "for the first time".to_owned(),
+        count => format!("{count} times since {}", known.first_at),
+    };
+    let _ = writeln!(text, "- Seen: {seen} (`{}`)", known.fingerprint);
     if let Some(end) = &known.ended_by {
         let _ = writeln!(text, "- Last ended by: {} (commit `{}`)", end.kind.as_str(), end.commit_id);
     }

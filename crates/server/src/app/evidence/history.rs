@@ -63,10 +63,10 @@ pub async fn write_note(
 ) -> Result<Option<FailureNote>, Failure> {
     let text = request.text.trim();
     if text.chars().count() > MAX_NOTE_CHARACTERS {
-        return Err(Failure::field("text", format!("must have {MAX_NOTE_CHARACTERS} characters at most")));
+        return Err(Failure::field("/text", format!("must have {MAX_NOTE_CHARACTERS} characters at most")));
     }
     if text.chars().any(|character| character.is_control() && character != '\n') {
-        return Err(Failure::field("text", "must not contain control characters"));
+        return Err(Failure::field("/text", "must not contain control characters"));
     }
     let written = command.write_failure_note(fingerprint, text).await?;
     Ok(written.ok_or_else(Failure::not_found)?.map(note_view))
