@@ -35,6 +35,8 @@ pub async fn run(client: &JobClient, job: &Job, lease: &Lease, stop: &Stop) {
                 }
                 sent + interval
             }
+            // The job's end may have been stored; the response to the report of it decides.
+            Err(error @ Error::Gone { .. }) if lease.is_end_sent() && !error.is_runner_revoked() => return,
             Err(error) if is_final(&error) => {
                 tracing::warn!(%error, "this runner has lost the job");
                 lease.revoke();

@@ -30,6 +30,8 @@ struct LeaseState {
     canceled_at: Option<Instant>,
     /// The server has taken the job back.
     is_revoked: bool,
+    /// The end of the job was sent to the server.
+    is_end_sent: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,8 +56,14 @@ impl Lease {
         let until = requested_at + length;
         let is_confirmed = until.saturating_duration_since(now) >= length / 2;
         let until = if is_confirmed { until } else { now + length };
-        let state =
-            LeaseState { until, is_confirmed, cancellation: None, canceled_at: None, is_revoked: false };
+        let state = LeaseState {
+            until,
+            is_confirmed,
+            cancellation: None,
+            canceled_at: None,
+            is_revoked: false,
+            is_end_sent: false,
+        };
         Lease { state: watch::Sender::new(state), deadline: None }
     }
 
@@ -94,6 +102,16 @@ impl Lease {
     /// Ends the lease because the server has taken the job back.
     pub fn revoke(&self) {
         self.state.send_modify(|state| state.is_revoked = true);
+    }
+
+    /// Records that the end of the job is about to be sent. From then on a heartbeat may be refused because the job has
+    /// ended.
+    pub fn end_sent(&self) {
+        self.state.send_modify(|state| state.is_end_sent = true);
+    }
+
+    pub fn is_end_sent(&self) -> bool {
+        self.state.borrow().is_end_sent
     }
 
     pub fn is_valid(&self) -> bool {

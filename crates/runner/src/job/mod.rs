@@ -165,6 +165,7 @@ impl<B: Backend> Work<'_, B> {
         if let Some(error) = &error {
             tracing::warn!(error, "the job failed");
         }
+        self.lease.end_sent();
         let complete = Complete { error, timed_out, commit_id: None, failure };
         if let Err(error) =
             retry_while_leased(self.lease, "end of the job", || self.client.complete(&complete)).await

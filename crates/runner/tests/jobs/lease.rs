@@ -76,3 +76,14 @@ async fn a_job_with_an_unconfirmed_lease_waits_for_the_first_heartbeat() {
     runner.finish().await;
     server.recorded(|record| assert_eq!(record.calls, Vec::<String>::new()));
 }
+
+#[tokio::test]
+async fn a_heartbeat_after_the_jobs_end_does_not_cancel_the_report_of_the_end() {
+    let server = Server::start().await;
+    let runner = TestRunner::with_processes(server.port);
+    server.configure(|rules| rules.complete_delay = Duration::from_secs(3));
+    server.give(job(&[("deploy", "true")]));
+    server.until("the server has responded", |record| record.is_complete_answered).await;
+    runner.finish().await;
+    server.recorded(|record| assert_eq!(record.calls, ["start deploy", "end deploy", "complete"]));
+}

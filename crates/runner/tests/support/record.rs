@@ -31,6 +31,8 @@ pub struct Record {
     /// The image digests of started steps.
     pub images: HashMap<String, String>,
     pub complete: Option<Complete>,
+    /// The runner has waited for the response to the end of the job.
+    pub is_complete_answered: bool,
 }
 
 /// How the server behaves.
@@ -38,6 +40,8 @@ pub struct Record {
 pub struct Rules {
     /// The delay of the response with a job, after the job was recorded.
     pub acquire_delay: Duration,
+    /// The delay of the response to the end of a job, after the end was recorded.
+    pub complete_delay: Duration,
     /// Responds to every call about a job with 503.
     pub is_unavailable: bool,
     /// Responds to every call about a job with 410.

@@ -194,6 +194,9 @@ async fn heartbeat(State(state): State<Shared>) -> Response {
     if state.rules.rejects_heartbeats {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
+    if state.record.complete.is_some() {
+        return problem_response(410, "job_gone");
+    }
     let lease_seconds = state.record.job.as_ref().unwrap().lease_seconds;
     Json(Data { data: Heartbeat { lease_seconds, cancel: state.rules.cancel.clone() } }).into_response()
 }
@@ -377,8 +380,13 @@ async fn checkout(State(state): State<Shared>, Json(done): Json<CheckedOut>) -> 
 }
 
 async fn complete(State(state): State<Shared>, Json(complete): Json<Complete>) -> Response {
-    let mut state = state.lock().unwrap();
-    state.record.calls.push("complete".to_owned());
-    state.record.complete = Some(complete);
+    let delay = {
+        let mut state = state.lock().unwrap();
+        state.record.calls.push("complete".to_owned());
+        state.record.complete = Some(complete);
+        state.rules.complete_delay
+    };
+    tokio::time::sleep(delay).await;
+    state.lock().unwrap().record.is_complete_answered = true;
     StatusCode::OK.into_response()
 }

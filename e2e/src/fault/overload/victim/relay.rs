@@ -1,6 +1,7 @@
 //! A relay between the victim's runner and the server that records each request with its response.
 
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -16,6 +17,7 @@ use crate::parts::output::print_progress;
 
 /// Longer than a poll for a job.
 const TIMEOUT: Duration = Duration::from_secs(60);
+const HEARTBEAT: &str = "/heartbeat";
 const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
 /// The runner waits at least this long for the response to a heartbeat, unless the job ends.
 const MIN_HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -26,6 +28,21 @@ struct Forward {
     /// The URL without a path.
     server: String,
     recorder: Arc<Recorder>,
+    ending: Ending,
+}
+
+/// The paths of the jobs whose end was sent to the server.
+#[derive(Clone, Debug, Default)]
+struct Ending(Arc<Mutex<HashSet<String>>>);
+
+impl Ending {
+    fn insert(&self, job: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(job.to_owned());
+    }
+
+    fn contains(&self, job: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(job)
+    }
 }
 
 pub(crate) struct Relay {
@@ -37,7 +54,8 @@ pub(crate) struct Relay {
 impl Relay {
     pub(crate) async fn start(server: &str, recorder: Arc<Recorder>) -> anyhow::Result<Self> {
         let http = reqwest::Client::builder().no_proxy().timeout(TIMEOUT).build()?;
-        let forward = Forward { http, server: format!("http://{server}"), recorder };
+        let forward =
+            Forward { http, server: format!("http://{server}"), recorder, ending: Ending::default() };
         let app = Router::new().fallback(forward_one).with_state(forward);
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let url = format!("http://{}/api/v1", listener.local_addr()?);
@@ -61,6 +79,7 @@ struct Pending {
     /// The server has responded, or the connection to it has failed.
     is_complete: bool,
     recorder: Arc<Recorder>,
+    ending: Ending,
 }
 
 impl Pending {
@@ -70,11 +89,18 @@ impl Pending {
             && self.operation == Operation::JobHeartbeat
             && self.at.elapsed() < MIN_HEARTBEAT_TIMEOUT
     }
+
+    /// Returns whether a heartbeat was refused because the job had ended. The report of the end is a call of its own, which
+    /// has to succeed.
+    fn is_of_ended_job(&self) -> bool {
+        self.status == Some(410)
+            && self.path.strip_suffix(HEARTBEAT).is_some_and(|job| self.ending.contains(job))
+    }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        if self.is_canceled() {
+        if self.is_canceled() || self.is_of_ended_job() {
             return;
         }
         let call =
@@ -89,10 +115,13 @@ impl Drop for Pending {
 
 async fn forward_one(State(forward): State<Forward>, request: Request) -> Response {
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
-    let operation = if path.ends_with("/heartbeat") { Operation::JobHeartbeat } else { Operation::Runner };
-    let recorder = Arc::clone(&forward.recorder);
+    let operation = if path.ends_with(HEARTBEAT) { Operation::JobHeartbeat } else { Operation::Runner };
+    if let Some(job) = path.strip_suffix("/complete") {
+        forward.ending.insert(job);
+    }
+    let (recorder, ending) = (Arc::clone(&forward.recorder), forward.ending.clone());
     let mut pending =
-        Pending { at: Instant::now(), operation, path, status: None, is_complete: false, recorder };
+        Pending { at: Instant::now(), operation, path, status: None, is_complete: false, recorder, ending };
     let result = forward_to_server(&forward, &pending.path, request).await;
     pending.is_complete = true;
     match result {
