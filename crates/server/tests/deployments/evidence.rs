@@ -1,7 +1,6 @@
 //! The evidence of failed steps, and whose failure it is.
 
 use greenroom_outbound::{AllowList, OutboundClient};
-use greenroom_recording_forge::{AppliesTo, Dialect, Fault, RecordingForge, TOKEN};
 use greenroom_worker::evidence::{self, ForgeAccess, Sources};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -11,7 +10,7 @@ use crate::fixture::DeploymentFixture;
 use crate::support::Caller;
 use crate::support::database::TestDatabase;
 
-const DEFINITION: &str = "
+pub(crate) const DEFINITION: &str = "
 version: 1
 ephemeralEnvironments: { qa-1: {}, qa-2: {} }
 stages:
@@ -21,16 +20,16 @@ stages:
     needs: [deploy]
     steps: [{ name: probe, image: alpine, run: ./probe }]
 ";
-const FIRST: &str = "1111111111111111111111111111111111111111";
-const SECOND: &str = "2222222222222222222222222222222222222222";
-const THIRD: &str = "3333333333333333333333333333333333333333";
-const FAILURE: &str = "ERROR: schema version 41 expected, found 40";
+pub(crate) const FIRST: &str = "1111111111111111111111111111111111111111";
+pub(crate) const SECOND: &str = "2222222222222222222222222222222222222222";
+pub(crate) const THIRD: &str = "3333333333333333333333333333333333333333";
+pub(crate) const FAILURE: &str = "ERROR: schema version 41 expected, found 40";
 
 /// How much of a log is sent in one request.
 const PIECE_BYTES: usize = 256 * 1024;
 
 /// Lines that every run has, with other times and ids.
-fn noise(seed: u32, last: &str) -> Vec<u8> {
+pub(crate) fn noise(seed: u32, last: &str) -> Vec<u8> {
     let mut log = String::new();
     for number in 0..200 {
         log += &format!("2026-11-15T12:00:{:02}Z step {number} took {} ms\n", seed % 60, seed * 7 + number);
@@ -46,7 +45,7 @@ fn noise(seed: u32, last: &str) -> Vec<u8> {
 impl DeploymentFixture {
     /// Claims an environment, deploys a commit, and runs the first job with this log. Returns the deployment and
     /// the step.
-    async fn deploy(
+    pub(crate) async fn deploy(
         &self,
         place: &str,
         by: &Caller,
@@ -91,15 +90,19 @@ impl DeploymentFixture {
     }
 
     /// Lets a worker do all that is due.
-    async fn collect(&self) {
+    pub(crate) async fn collect(&self) {
+        let sources = self.evidence_sources();
+        while evidence::run_once(&self.server.server.app.store, &sources).await {}
+    }
+
+    pub(crate) fn evidence_sources(&self) -> Sources {
         let app = &self.server.server.app;
         let client = OutboundClient::new(AllowList::new(["127.0.0.0/8".parse().unwrap()]));
         let forges = Some(ForgeAccess { keys: app.keys.clone(), client });
-        let sources = Sources { objects: app.objects.clone(), forges };
-        while evidence::run_once(&app.store, &sources).await {}
+        Sources { objects: app.objects.clone(), forges }
     }
 
-    async fn evidence(&self, id: &str) -> Value {
+    pub(crate) async fn evidence(&self, id: &str) -> Value {
         let (status, found) =
             self.call(Method::GET, &format!("/deployments/{id}/evidence"), Value::Null).await;
         assert_eq!(status, 200, "{found}");
@@ -351,69 +354,6 @@ async fn a_lost_runner_is_the_platform_and_a_lost_log_costs_only_the_log() {
     let failure = fixture.evidence(&id).await["failures"][0].clone();
     assert_eq!(failure["verdict"]["kind"], "platform", "{failure}");
     assert_eq!((&failure["category"], &failure["reason"]), (&json!("platform"), &json!("runner_lost")));
-    fixture.end().await;
-}
-
-#[tokio::test]
-async fn a_worker_leases_one_failure_of_an_organization_at_a_time() {
-    let (_database, pool) = TestDatabase::create().await;
-    let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
-    let owner = &fixture.owner;
-    fixture.deploy("qa-1", owner, FIRST, noise(1, FAILURE), 1).await;
-    fixture.deploy("qa-2", owner, FIRST, noise(2, FAILURE), 1).await;
-    let store = &fixture.server.server.app.store;
-    let first = store.lease_due_failure(&[]).await.unwrap().unwrap();
-    assert_eq!(store.lease_due_failure(&[fixture.organization()]).await.unwrap(), None);
-    let second = store.lease_due_failure(&[]).await.unwrap().unwrap();
-    assert_ne!(first.id, second.id);
-    assert_eq!(store.lease_due_failure(&[]).await.unwrap(), None);
-    // A worker that fails gives its lease back; one that crashes loses it.
-    store.put_off_failure(&first).await.unwrap();
-    sqlx::query("update failures set due_at = now() - interval '1 s', leased_until = now() - interval '1 s'")
-        .execute(&pool)
-        .await
-        .unwrap();
-    let again = store.lease_due_failure(&[]).await.unwrap().unwrap();
-    assert_eq!(again.tries, u32::from(again.id == first.id));
-    fixture.collect().await;
-    fixture.end().await;
-}
-
-#[tokio::test]
-async fn a_connected_forge_lists_the_commits_since_it_was_good() {
-    let (_database, pool) = TestDatabase::create().await;
-    let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
-    let (owner, forge) = (&fixture.owner, RecordingForge::start(Dialect::Github).await);
-    forge.state().commits = vec![(SECOND.to_owned(), "Rename `orders`\u{202e}".to_owned())];
-    forge.state().files = vec!["db/41.sql".to_owned()];
-    let body = json!({
-        "name": "github", "kind": "github", "address": forge.address(), "credential": { "token": TOKEN },
-    });
-    let (status, made) = fixture.call(Method::POST, "/forges", body).await;
-    assert_eq!(status, 201, "{made}");
-    sqlx::query("update pipelines set repository = $1")
-        .bind(forge.repository())
-        .execute(&pool)
-        .await
-        .unwrap();
-    fixture.deploy("qa-1", owner, FIRST, noise(1, ""), 0).await;
-    let (id, _) = fixture.deploy("qa-1", owner, SECOND, noise(2, FAILURE), 1).await;
-    fixture.collect().await;
-    let commits = fixture.evidence(&id).await["failures"][0]["changes"]["commits"].clone();
-    assert_eq!((&commits["status"], &commits["total"]), (&json!("ready"), &json!(1)), "{commits}");
-    assert_eq!(commits["list"][0]["commitId"], SECOND);
-    assert!(!commits["list"][0]["title"].as_str().unwrap().contains('\u{202e}'), "{commits}");
-    assert_eq!(commits["files"], json!(["db/41.sql"]));
-
-    // A forge that does not respond costs the list only, and its error is recorded.
-    forge.set_fault(AppliesTo::Everything, Fault::unauthorized());
-    let (id, _) = fixture.deploy("qa-1", owner, THIRD, noise(3, FAILURE), 1).await;
-    fixture.collect().await;
-    let failure = fixture.evidence(&id).await["failures"][0].clone();
-    assert_eq!(failure["changes"]["commits"]["status"], "unavailable", "{failure}");
-    assert_eq!(failure["verdict"]["kind"], "yours");
-    let (_, record) = fixture.call(Method::GET, "/forges/github", Value::Null).await;
-    assert_eq!(record["data"]["lastError"], "the forge rejects the credential (401)");
     fixture.end().await;
 }
 

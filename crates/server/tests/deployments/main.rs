@@ -23,6 +23,7 @@ mod downloads;
 mod environment_holds;
 mod environments;
 mod evidence;
+mod evidence_workers;
 mod examples;
 mod filters;
 mod fixture;

@@ -4,14 +4,12 @@ use greenroom_analysis::fingerprint;
 use greenroom_analysis::reduce::{Budget, Reduction, template};
 use greenroom_analysis::rules::{Clues, categorize};
 use greenroom_domain::failure::{DecisiveLine, Evidence, EvidenceItem, LogSummary};
-use greenroom_domain::id::StepRunId;
+use greenroom_domain::id::{JobId, StepRunId};
 use greenroom_store::failure::{Collected, DueFailure, FailedAttempt, Findings};
 use greenroom_store::{Store, StoreError, with_db_timeout};
 
 use super::baseline::templates;
-use super::commits;
 use super::log::StepLog;
-use super::sources::Sources;
 use crate::log_reader::{LogReadError, LogReader};
 use crate::objects::{Objects, ObjectsError};
 
@@ -27,12 +25,13 @@ pub(super) enum CollectError {
     Store(#[from] StoreError),
 }
 
-/// Collects the evidence of a failure, unless that was done before, and decides its verdict.
+/// Collects the evidence of a failure, unless that was done before, and decides its verdict. Returns the last good attempt
+/// if evidence was stored and there is one: the commits since then can be listed.
 pub(super) async fn collect(
     store: &Store,
-    Sources { objects, forges }: &Sources,
+    objects: &Objects,
     due: &DueFailure,
-) -> Result<(), CollectError> {
+) -> Result<Option<JobId>, CollectError> {
     let stored = match due.is_collected {
         true => with_db_timeout(store.stored_fingerprint(due)).await?,
         false => None,
@@ -49,12 +48,7 @@ pub(super) async fn collect(
     let collected = Collected { findings, verdict: history.verdict(), good_job };
     // If the lease was lost, another worker has done the same.
     let is_stored = with_db_timeout(store.store_failure(due, &collected)).await?;
-    if let (Some(forges), Some(good_job), true) =
-        (forges, good_job, is_stored && collected.findings.is_some())
-    {
-        commits::list(store, forges, due, good_job).await?;
-    }
-    Ok(())
+    Ok(good_job.filter(|_| is_stored && collected.findings.is_some()))
 }
 
 async fn find(store: &Store, objects: &Objects, due: &DueFailure) -> Result<Findings, CollectError> {

@@ -4,6 +4,7 @@
 mod baseline;
 mod collect;
 mod commits;
+mod listings;
 mod log;
 mod sources;
 
@@ -21,7 +22,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 pub use self::commits::ForgeAccess;
+use self::listings::{Listing, Listings};
 pub use self::sources::Sources;
+use crate::objects::Objects;
 
 /// How many failures are worked on concurrently, each of another organization.
 const CONCURRENCY: usize = 4;
@@ -42,22 +45,27 @@ impl EvidenceBell {
 
 /// Runs until shutdown.
 pub async fn run(store: Store, sources: Sources, bell: EvidenceBell, stop: CancellationToken) {
+    let mut listings = sources.forges.as_ref().map(|access| Listings::new(&store, access));
     let mut running = FuturesUnordered::new();
     let mut busy: HashSet<OrganizationId> = HashSet::new();
     let mut next_poll = Instant::now();
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
-            Some(organization) = running.next(), if !running.is_empty() => {
+            Some((organization, listing)) = running.next(), if !running.is_empty() => {
                 busy.remove(&organization);
+                if let (Some(listings), Some(listing)) = (&mut listings, listing) {
+                    listings.push(listing);
+                }
                 next_poll = Instant::now();
             }
+            () = advance(&mut listings) => {}
             () = bell.0.notified() => next_poll = Instant::now(),
             () = tokio::time::sleep_until(next_poll), if running.len() < CONCURRENCY => {
                 match lease(&store, &busy).await {
                     Some(due) => {
                         busy.insert(due.organization_id);
-                        running.push(work_on(&store, &sources, due));
+                        running.push(work_on(&store, &sources.objects, due));
                     }
                     None => next_poll = Instant::now() + POLL_INTERVAL,
                 }
@@ -70,7 +78,10 @@ pub async fn run(store: Store, sources: Sources, bell: EvidenceBell, stop: Cance
 pub async fn run_once(store: &Store, sources: &Sources) -> bool {
     match lease(store, &HashSet::new()).await {
         Some(due) => {
-            work_on(store, sources, due).await;
+            let (_, listing) = work_on(store, &sources.objects, due).await;
+            if let (Some(access), Some(listing)) = (&sources.forges, listing) {
+                listings::run(store, access, listing).await;
+            }
             true
         }
         None => false,
@@ -88,12 +99,25 @@ async fn lease(store: &Store, busy: &HashSet<OrganizationId>) -> Option<DueFailu
     }
 }
 
-/// Collects the evidence of one failure, or decides its verdict again. Returns its organization.
-async fn work_on(store: &Store, sources: &Sources, due: DueFailure) -> OrganizationId {
+/// Advances the calls of forges; pending for ever without them.
+async fn advance(listings: &mut Option<Listings<'_>>) {
+    match listings {
+        Some(listings) => listings.advance().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Collects the evidence of one failure, or decides its verdict again. Returns its organization, and what can be requested
+/// from a forge.
+async fn work_on(store: &Store, objects: &Objects, due: DueFailure) -> (OrganizationId, Option<Listing>) {
     let organization = due.organization_id;
-    let outcome = tokio::time::timeout(TIMEOUT, collect::collect(store, sources, &due)).await;
-    let outcome = match outcome {
-        Ok(Ok(())) => "ok",
+    let collected = tokio::time::timeout(TIMEOUT, collect::collect(store, objects, &due)).await;
+    let mut good_job = None;
+    let outcome = match collected {
+        Ok(Ok(found)) => {
+            good_job = found;
+            "ok"
+        }
         Ok(Err(error)) => {
             tracing::warn!(
                 failure = %due.id,
@@ -114,5 +138,5 @@ async fn work_on(store: &Store, sources: &Sources, due: DueFailure) -> Organizat
         tracing::warn!(error = &error as &dyn std::error::Error, "could not put off a failure");
     }
     metrics::counter!("greenroom_failures_collected_total", "outcome" => outcome).increment(1);
-    organization
+    (organization, good_job.map(|good_job| Listing { due, good_job }))
 }
