@@ -1,5 +1,5 @@
 // Removes what the tests have made: pipelines, with the sessions in them, secrets, freezes, groups, service accounts, step
-// registries, and members. Pictures show the demo alone.
+// registries, forges, and members. Pictures show the demo alone.
 import { Api, PIPELINE_PREFIX } from "./api";
 import { stackOf } from "./stack";
 
@@ -24,6 +24,9 @@ export default async function cleanUp(): Promise<void> {
     for (const { id, name } of named)
       if (name.startsWith(PIPELINE_PREFIX)) await api.request("owner", "DELETE", `${path}/${id}`);
   }
+  const forges = await api.get<{ name: string }[]>("/forges?limit=100");
+  for (const { name } of forges)
+    if (name.startsWith(PIPELINE_PREFIX)) await api.request("owner", "DELETE", `/forges/${name}`);
   const members = await api.get<{ userId: string; email: string }[]>("/members?limit=100");
   for (const { userId, email } of members) {
     if (email.endsWith(MEMBER_DOMAIN)) await api.request("owner", "DELETE", `/members/${userId}`);

@@ -100,6 +100,8 @@ export async function screensOf(stack: Stack, api: Api): Promise<Screen[]> {
       path: `${at}/pipelines/${lasting.pipelineSlug}/lasting/${lasting.name}`,
     },
     { name: "freezes", person: "admin", path: `${at}/settings/freezes` },
+    { name: "forges", person: "admin", path: `${at}/settings/forges` },
+    { name: "forges-refused", person: "developer", path: `${at}/settings/forges` },
     { name: "step-registries", person: "admin", path: `${at}/step-registries` },
     ...(step ? stepScreens(`${at}/step-registries/${step.registry}`, step.name) : []),
     { name: "runners", person: "admin", path: `${at}/runners` },

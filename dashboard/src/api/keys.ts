@@ -18,6 +18,7 @@ export const keys = {
   /** Lists of step registries, and all reads of one: its steps, their versions, what was refused. */
   stepRegistries: (org: string) => ["org", org, "step-registries"] as const,
   stepRegistry: (org: string, registry: string) => ["org", org, "step-registries", "one", registry] as const,
+  forges: (org: string) => ["org", org, "forges"] as const,
   /** Which pipelines use a step. */
   stepUsage: (org: string) => ["org", org, "step-usage"] as const,
   pools: (org: string) => ["org", org, "pools"] as const,

@@ -37,6 +37,7 @@ export type FailureNote = Schemas["FailureNote"];
 export type FailureVerdict = Schemas["FailureVerdict"];
 export type Freeze = Schemas["Freeze"];
 export type FreezeChange = Schemas["UpdateFreeze"];
+export type Forge = Schemas["Forge"];
 export type GateOverride = Schemas["GateOverride"];
 /** The role of a group or a user on one pipeline. */
 export type Grant = Schemas["Grant"];

@@ -255,6 +255,15 @@ const registryStep = createRoute({
   ),
 });
 
+const forges = createRoute({
+  getParentRoute: () => organization,
+  path: "/settings/forges",
+  component: lazyRouteComponent(
+    once(() => import("@/features/forge")),
+    "ForgePage",
+  ),
+});
+
 const members = createRoute({
   getParentRoute: () => organization,
   path: "/settings/members",
@@ -351,6 +360,7 @@ const routes = root.addChildren([
     approval,
     pipelineSettings,
     stepRegistries,
+    forges,
     stepRegistry,
     registryStep,
     runners,

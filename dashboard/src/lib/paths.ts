@@ -68,6 +68,7 @@ export const paths = {
   secrets: (org: string, query: { pipeline?: string } = {}) => withQuery(join("o", org, "settings", "secrets"), query),
   secret: (org: string, secret: string) => join("o", org, "settings", "secrets", secret),
   freezes: (org: string) => join("o", org, "settings", "freezes"),
+  forges: (org: string) => join("o", org, "settings", "forges"),
   groups: (org: string) => join("o", org, "settings", "groups"),
   group: (org: string, group: string) => join("o", org, "settings", "groups", group),
   serviceAccounts: (org: string) => join("o", org, "settings", "service-accounts"),

@@ -159,6 +159,7 @@ test.each([
   ["service_account.deleted", [keys.serviceAccounts("acme")]],
   ["trust_policy.created", [keys.serviceAccounts("acme")]],
   ["registry.updated", [keys.stepRegistries("acme")]],
+  ["forge.updated", [keys.forges("acme")]],
   ["step.published", [keys.stepRegistries("acme")]],
 ])("%s reads only what it can change", (type, expected) => {
   const target = cache();

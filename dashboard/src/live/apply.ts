@@ -32,6 +32,7 @@ const TABLE: readonly [prefix: string, rule: Rule][] = [
   ["token.", ({ org, stale }) => stale.invalidate(keys.tokens(org))],
   ["secret.", ({ org, stale }) => stale.invalidate(keys.secrets(org))],
   ["registry.", ({ org, stale }) => stale.invalidate(keys.stepRegistries(org))],
+  ["forge.", ({ org, stale }) => stale.invalidate(keys.forges(org))],
   ["step.", ({ org, stale }) => stale.invalidate(keys.stepRegistries(org))],
   ["runner", ({ org, stale }) => [keys.runners(org), keys.pools(org)].forEach((key) => stale.invalidate(key))],
   ["organization.", ({ org, stale }) => stale.invalidate(keys.record(org))],

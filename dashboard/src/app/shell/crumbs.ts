@@ -26,6 +26,7 @@ const SECTIONS: Record<string, string> = {
   "api-tokens": shell.apiTokens,
   secrets: shell.secrets,
   freezes: shell.freezes,
+  forges: shell.forges,
   groups: shell.groups,
   "service-accounts": shell.serviceAccounts,
 };

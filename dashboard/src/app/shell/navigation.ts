@@ -40,6 +40,7 @@ export const ORGANIZATION: readonly Entry[] = [
   { label: shell.secrets, to: (org) => paths.secrets(org) },
   { label: shell.freezes, to: (org) => paths.freezes(org) },
   { label: shell.stepRegistries, to: (org) => paths.stepRegistries(org) },
+  { label: shell.forges, to: (org) => paths.forges(org) },
   { label: shell.runners, to: (org) => paths.runners(org) },
   { label: shell.members, to: (org) => paths.members(org) },
   { label: shell.groups, to: (org) => paths.groups(org) },
@@ -57,6 +58,7 @@ export const SETTINGS: readonly Entry[] = [
   { label: shell.apiTokens, to: (org) => paths.apiTokens(org) },
   { label: shell.secrets, to: (org) => paths.secrets(org) },
   { label: shell.freezes, to: (org) => paths.freezes(org) },
+  { label: shell.forges, to: (org) => paths.forges(org) },
 ];
 
 /** Turns to confirm, requests to hand over, and approvals. */

@@ -23,6 +23,7 @@ export const shell = {
   apiTokens: "API Tokens",
   secrets: "Secrets",
   freezes: "Freezes",
+  forges: "Forges",
   signOut: "Sign out",
   profile: "Profile",
   othersThan: (name: string) => `Others beside ${name}`,

@@ -1,0 +1,1 @@
+export { ForgePage } from "./ForgePage";

@@ -1,0 +1,45 @@
+// Forges: the list, connecting, changing and removing one.
+export const forge = {
+  title: "Forges",
+  intro:
+    "Where your repositories are hosted. A connected forge names the commits since the last good run of a step that has failed, and pull requests are opened there.",
+  emptyTitle: "No forges yet",
+  emptyText:
+    "Connect GitHub, Forgejo or Gitea with a token. Then failures list the commits that may be their cause, with their titles.",
+  create: "Connect a forge",
+  created: (name: string) => `${name} is connected`,
+  name: "Name",
+  nameHint: "It can't be changed later",
+  kind: "Kind",
+  kinds: { github: "GitHub", forgejo: "Forgejo or Gitea" },
+  address: "Address of the API",
+  addressHint: {
+    github: "https://api.github.com, or https://HOST/api/v3 of GitHub Enterprise",
+    forgejo: "https://HOST/api/v1",
+  },
+  repositories: "Repositories",
+  repositoriesHint: "One per line: HOST, HOST/OWNER or HOST/OWNER/NAME. Empty: all of its host.",
+  repositoriesChangeHint: "One per line: HOST, HOST/OWNER or HOST/OWNER/NAME.",
+  token: "Token",
+  tokenHint: "It is sent to this address only, and is never shown again.",
+  tokenIsSet: "A token is set. What you enter replaces it; leave it empty to keep it.",
+  used: "Last call",
+  never: "never",
+  edit: "Change",
+  editTitle: (name: string) => `Change ${name}`,
+  save: "Save",
+  saved: (name: string) => `${name} was changed`,
+  remove: "Remove",
+  removeTitle: (name: string) => `Remove ${name}?`,
+  removeText:
+    "Its token is deleted. Failures no longer list commits of its repositories, and no pull requests are opened there. What was opened stays.",
+  removed: (name: string) => `${name} was removed`,
+  mistakes: {
+    name: "It begins with a small letter; then small letters, digits and hyphens, 63 at most.",
+    address: "Enter an address that begins with https://",
+    repositories: "Enter at least one, and 50 at most.",
+    token: "Enter a token.",
+    tokenAgain: "Enter it again: it is sent to one address only, and this is another one.",
+  },
+  repositoryRefused: (line: number, detail: string) => `Line ${line} ${detail}`,
+};
