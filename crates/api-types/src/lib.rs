@@ -1,5 +1,6 @@
 //! The types of the API: requests, records, lists and problems. They contain no rules; those are in the domain.
 
+pub mod analysis;
 pub mod approval;
 pub mod browser_session;
 pub mod cache;

@@ -143,6 +143,11 @@ event_types! {
     StepSignatureRefused "step.signature_refused" Deployment,
     FailureRecorded     "failure.recorded"     Deployment,
     FailureNoteWritten  "failure.note_written" Deployment,
+    AnalysisStarted     "analysis.started"     Deployment,
+    AnalysisSucceeded   "analysis.succeeded"   Deployment,
+    AnalysisFailed      "analysis.failed"      Deployment,
+    AnalysisRefused     "analysis.refused"     Deployment,
+    AnalysisFeedbackGiven "analysis.feedback_given" Deployment,
 }
 
 impl EventType {

@@ -104,6 +104,8 @@ ids! {
     RegistryId = "reg",
     /// A failed attempt of a stage.
     FailureId = "fai",
+    /// An analysis of a failure.
+    AnalysisId = "ana",
     /// A connected forge.
     ForgeId = "fge",
     EventId = "evt",

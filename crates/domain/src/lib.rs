@@ -1,6 +1,7 @@
 //! Greenroom's types, rules and state machines. Pure: this crate reads no clock, generates no random numbers
 //! and does no I/O.
 
+pub mod analysis;
 pub mod approval;
 pub mod browser_session;
 pub mod cache;

@@ -109,6 +109,10 @@ policy! {
     DeploymentRead      "deployment.read"       Viewer       Read,
     // Writing a note about failures with the same fingerprint.
     FailureNote         "failure.note"          Developer    Write,
+    // Requesting analyses of failures in one's own sessions, and giving feedback about them.
+    AnalysisCreateOwn   "analysis.create_own"   Developer    Deploy,
+    // The same for all other deployments.
+    AnalysisCreate      "analysis.create"       Developer    Write,
     // Starting a deployment of a whole pipeline.
     DeploymentStart     "deployment.start"      Developer    Start,
     // Deploying in one's own session; canceling and retrying there.
@@ -204,6 +208,8 @@ mod tests {
         session.end_any           · · ✔ ✔ ✔ write
         deployment.read           ✔ ✔ ✔ ✔ ✔ read
         failure.note              · ✔ ✔ ✔ ✔ write
+        analysis.create_own       · ✔ ✔ ✔ ✔ deploy
+        analysis.create           · ✔ ✔ ✔ ✔ write
         deployment.start          · ✔ ✔ ✔ ✔ start
         deployment.run_own        · ✔ ✔ ✔ ✔ deploy
         deployment.run            · ✔ ✔ ✔ ✔ start

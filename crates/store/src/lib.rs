@@ -1,6 +1,7 @@
 //! Greenroom's SQL. No other crate contains any. There is one file per noun, and every query filters by
 //! organization. Queries across organizations (token lookup, sequencer, feed, housekeeping) are in `system`.
 
+pub mod analysis;
 pub mod approval;
 pub mod artifact;
 pub mod cache;

@@ -1,6 +1,6 @@
 //! Lookups of the pipeline that something belongs to, for tokens that are limited to some pipelines.
 
-use greenroom_domain::id::{ApprovalId, DeploymentId, OrganizationId, PipelineId};
+use greenroom_domain::id::{AnalysisId, ApprovalId, DeploymentId, OrganizationId, PipelineId};
 
 use crate::{Store, StoreError};
 
@@ -14,6 +14,22 @@ impl Store {
             "select pipeline_id from deployments where organization_id = $1 and id = $2",
             organization.uuid(),
             deployment.uuid(),
+        )
+        .fetch_optional(&self.pool())
+        .await?;
+        Ok(pipeline.map(PipelineId::from))
+    }
+
+    pub async fn pipeline_of_analysis(
+        &self,
+        organization: OrganizationId,
+        analysis: AnalysisId,
+    ) -> Result<Option<PipelineId>, StoreError> {
+        let pipeline = sqlx::query_scalar!(
+            "select f.pipeline_id from analyses a join failures f on f.organization_id = $1 and f.id = a.failure_id
+             where a.organization_id = $1 and a.id = $2",
+            organization.uuid(),
+            analysis.uuid(),
         )
         .fetch_optional(&self.pool())
         .await?;

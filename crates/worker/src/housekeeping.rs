@@ -1,5 +1,6 @@
 //! Creates event partitions ahead of time, drops those past their retention, deletes old idempotency records,
-//! browser sessions, records of exchanged tokens and old failures, removes old logs and artifacts, and measures the sequencer's lag.
+//! browser sessions, records of exchanged tokens and old failures, removes old logs and artifacts, fails analyses past their
+//! deadline, and measures the sequencer's lag.
 
 use std::time::Duration;
 
@@ -12,6 +13,8 @@ const IDEMPOTENCY_BATCH_SIZE: i64 = 10_000;
 const BROWSER_SESSION_BATCH_SIZE: i64 = 10_000;
 const EXCHANGE_BATCH_SIZE: i64 = 10_000;
 const FAILURE_BATCH_SIZE: i64 = 10_000;
+/// How many analyses are failed in one round; the rest is left for the next round.
+const ANALYSIS_BATCH_SIZE: i64 = 1_000;
 /// How many deployments are expired in one round; the rest is left for the next round.
 const DEPLOYMENT_BATCH_SIZE: i64 = 1_000;
 
@@ -53,6 +56,7 @@ pub async fn run_once(store: &Store, retention: Retention) -> Result<(), StoreEr
     with_db_timeout(store.delete_expired_browser_sessions(BROWSER_SESSION_BATCH_SIZE)).await?;
     with_db_timeout(store.delete_expired_exchanges(EXCHANGE_BATCH_SIZE)).await?;
     with_db_timeout(store.delete_old_failures(retention.events, FAILURE_BATCH_SIZE)).await?;
+    fail_overdue_analyses(store).await?;
     let expired = expire(store, retention.logs).await?;
     metrics::gauge!("greenroom_sequencer_lag_seconds")
         .set(with_db_timeout(store.sequencer_lag_seconds()).await?);
@@ -65,6 +69,27 @@ pub async fn run_once(store: &Store, retention: Retention) -> Result<(), StoreEr
             "housekeeping created {created} and dropped {dropped} event partitions, deleted {deleted_records} \
              idempotency records, and removed logs and artifacts of {expired} deployments"
         );
+    }
+    Ok(())
+}
+
+/// Fails analyses that have waited for their evidence until their deadline. Each is a separate transaction.
+async fn fail_overdue_analyses(store: &Store) -> Result<(), StoreError> {
+    for (organization, analysis) in with_db_timeout(store.overdue_analyses(ANALYSIS_BATCH_SIZE)).await? {
+        match with_db_timeout(store.fail_overdue_analysis(organization, analysis)).await {
+            Ok(true) => {
+                tracing::warn!(%analysis, "the evidence of a failure was not collected in time for its analysis")
+            }
+            Ok(false) => {}
+            // One failure must not block the others.
+            Err(error) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    %analysis,
+                    "could not fail an overdue analysis; retrying in a minute"
+                );
+            }
+        }
     }
     Ok(())
 }

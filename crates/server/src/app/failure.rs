@@ -72,6 +72,8 @@ codes! {
     GroupNameTaken        "group_name_taken"        409 "The name is in use",
     RegistryNameTaken     "registry_name_taken"     409 "The name is in use",
     ForgeNameTaken        "forge_name_taken"        409 "The name is in use",
+    NotFailed             "not_failed"              409 "Nothing has failed",
+    AnalysisLimit         "analysis_limit"          409 "Too many analyses of this failure",
     ForgeNotConnected     "forge_not_connected"     409 "No forge serves the repository",
     TrustPolicyNameTaken  "trust_policy_name_taken" 409 "The name is in use",
     AlreadyMember         "already_member"          409 "Already a member",

@@ -1,6 +1,7 @@
 //! Use cases: one file or folder per noun. They validate requests, apply the domain's rules, and write through
 //! the store, within a command (`command`). `live` has what runs beside requests. Nothing here depends on HTTP.
 
+pub mod analysis;
 pub mod approval;
 pub mod archive;
 pub mod artifact;

@@ -1,6 +1,7 @@
 //! The API over HTTP: thin handlers, one file per noun, and in `rules` the extractors, middleware and
 //! responses that they share.
 
+mod analysis;
 mod approval;
 mod browser_session;
 mod cache;

@@ -14,8 +14,8 @@ use crate::app::failure::{Code, Failure};
 use crate::app::next_action::API_ROOT;
 use crate::http::rules::{not_modified, openapi, schema};
 use crate::http::{
-    approval, browser_session, cache, cleanup, definition_schema, deployment, deployment_stream, docs,
-    environment, environment_hold, environment_list, environment_pool, event, evidence, failure, forge,
+    analysis, approval, browser_session, cache, cleanup, definition_schema, deployment, deployment_stream,
+    docs, environment, environment_hold, environment_list, environment_pool, event, evidence, failure, forge,
     freeze, give_up, group, handover, health, id_token, lasting_environment, live_session, log, log_index,
     log_search, log_stream, me, member, middleware, oauth, oidc, organization, pipeline, pipeline_steps,
     registry_step, role_grant, runner, runner_pool, secret, service_account, session, sign_in, sign_in_link,
@@ -106,6 +106,9 @@ fn api() -> ApiRouter {
         .routes(routes!(deployment::retry_stage))
         .routes(routes!(evidence::get_evidence))
         .routes(routes!(evidence::get_step_evidence))
+        .routes(routes!(analysis::list_analyses, analysis::create_analysis))
+        .routes(routes!(analysis::get_analysis))
+        .routes(routes!(analysis::give_analysis_feedback))
         .routes(routes!(failure::list_failures))
         .routes(routes!(failure::get_failure))
         .routes(routes!(failure::write_failure_note))

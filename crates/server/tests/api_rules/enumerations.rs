@@ -138,6 +138,8 @@ fn an_open_enum_states_that_it_is_open() {
         })
         .collect();
     let expected = [
+        "AnalysisReason",
+        "AnalysisStatus",
         "ApprovalStatus",
         "AttemptStatus",
         "CommitListStatus",

@@ -126,6 +126,7 @@ async fn existing_ids(server: &TestServer, owner: &Caller) -> Vec<(&'static str,
         ("poolName", "default".to_owned()),
         ("provider", "none".to_owned()),
         ("groupId", group["id"].as_str().unwrap().to_owned()),
+        ("analysisId", format!("ana_{none}")),
         ("approvalId", format!("apr_{none}")),
         ("fingerprint", "fp_1e81c80184316ccc0c3239cff5357".to_owned()),
         ("freezeId", freeze["id"].as_str().unwrap().to_owned()),
@@ -229,9 +230,11 @@ async fn extremes_in_a_body_are_invalid_fields() {
     let of = "/pipelines/shop/ephemeral-environments";
     let (named, held) = (format!("{of}/pr-1/sessions"), format!("{of}/qa-1/sessions/{session}"));
     let of_approval = "/approvals/apr_0190a0b0-0000-7000-8000-000000000001";
+    let feedback = "/analyses/ana_0190a0b0-0000-7000-8000-000000000001/feedback";
     let (approval, rejection) = (format!("{of_approval}/approve"), format!("{of_approval}/reject"));
     let deployment = existing_ids.iter().find(|(name, _)| *name == "deploymentId").unwrap().1.clone();
     let overriding = format!("/deployments/{deployment}/stages/build/override");
+    let analyses = format!("/deployments/{deployment}/analyses");
     let digest = format!("sha256:{}", "0".repeat(64));
     let registry = existing_ids.iter().find(|(name, _)| *name == "registryId").unwrap().1.clone();
     let yank = format!("/step-registries/{registry}/steps/roll-out/versions/1.0.0/yank");
@@ -318,6 +321,8 @@ async fn extremes_in_a_body_are_invalid_fields() {
             ),
             ("/step-registries/resolve", "/uses", json!({ "uses": text })),
             (&yank, "/reason", json!({ "reason": text })),
+            (analyses.as_str(), "/stage", json!({ "stage": text })),
+            (feedback, "/comment", json!({ "helpful": true, "comment": text })),
             (rejection.as_str(), "/comment", json!({ "subjectDigest": digest, "comment": text })),
             (approval.as_str(), "/comment", json!({ "subjectDigest": digest, "comment": text })),
             (overriding.as_str(), "/reason", json!({ "reason": text, "gates": ["approval"] })),

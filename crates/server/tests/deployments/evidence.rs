@@ -109,7 +109,7 @@ impl DeploymentFixture {
         found["data"].clone()
     }
 
-    async fn verdict(&self, id: &str) -> String {
+    pub(crate) async fn verdict(&self, id: &str) -> String {
         let found = self.evidence(id).await;
         found["failures"][0]["verdict"]["kind"].as_str().unwrap().to_owned()
     }

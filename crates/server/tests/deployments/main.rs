@@ -8,6 +8,7 @@ mod support;
 
 mod action_requests;
 mod actors;
+mod analyses;
 mod approval_people;
 mod approvals;
 mod branches;

@@ -142,6 +142,10 @@ pub fn definition(_: &str) -> Value {
     json!({ "definition": DEFINITION })
 }
 
+pub fn helpful(_: &str) -> Value {
+    json!({ "helpful": true })
+}
+
 pub fn note(_: &str) -> Value {
     json!({ "text": "retry" })
 }

@@ -5,9 +5,10 @@ use serde_json::Value;
 
 pub use crate::bodies::{DIGEST, OWNER, PIPELINE_ID};
 use crate::bodies::{
-    aged, agreed, because, commit, definition, described, developer, disagreed, forge, freeze, group, hold,
-    labels, maintainer, member, named, network, none, note, overridden, password, pipeline, registry,
-    repositories, secret, service_account, to_owner, trust_policy, uses, value, wrong_code, wrong_password,
+    aged, agreed, because, commit, definition, described, developer, disagreed, forge, freeze, group,
+    helpful, hold, labels, maintainer, member, named, network, none, note, overridden, password, pipeline,
+    registry, repositories, secret, service_account, to_owner, trust_policy, uses, value, wrong_code,
+    wrong_password,
 };
 use crate::row::row;
 pub use crate::row::{Right, Role, Row, Target};
@@ -116,6 +117,9 @@ const GIVE_UP: &str = "/organizations/{orgId}/deployments/{deploymentId}/give-up
 const GIVE_UP_STAGE: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/give-up";
 const EVIDENCE: &str = "/organizations/{orgId}/deployments/{deploymentId}/evidence";
 const STEP_EVIDENCE: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/evidence";
+const ANALYSES: &str = "/organizations/{orgId}/deployments/{deploymentId}/analyses";
+const ANALYSIS: &str = "/organizations/{orgId}/analyses/{analysisId}";
+const ANALYSIS_FEEDBACK: &str = "/organizations/{orgId}/analyses/{analysisId}/feedback";
 const FAILURES: &str = "/organizations/{orgId}/failures";
 const FAILURE: &str = "/organizations/{orgId}/failures/{fingerprint}";
 const FAILURE_NOTE: &str = "/organizations/{orgId}/failures/{fingerprint}/note";
@@ -283,6 +287,10 @@ pub const ROWS: &[Row] = &[
     row("stream_log",             ("GET", LOG_STREAM),    VIEWER,     READ,       200, Target::Step,            none),
     row("get_evidence",           ("GET", EVIDENCE),      VIEWER,     READ,       200, Target::Deployment,      none),
     row("get_step_evidence",      ("GET", STEP_EVIDENCE), VIEWER,     READ,       200, Target::FailedStep,      none),
+    row("list_analyses",          ("GET", ANALYSES),      VIEWER,     READ,       200, Target::Deployment,      none),
+    row("create_analysis",        ("POST", ANALYSES),     DEVELOPER,  WRITE,      202, Target::FailedDeployment, none),
+    row("get_analysis",           ("GET", ANALYSIS),      VIEWER,     READ,       200, Target::Analysis,        none),
+    row("give_analysis_feedback", ("POST", ANALYSIS_FEEDBACK), DEVELOPER, WRITE,  200, Target::Analysis,        helpful),
     row("list_failures",          ("GET", FAILURES),      VIEWER,     READ,       200, Target::Nothing,         none),
     row("get_failure",            ("GET", FAILURE),       VIEWER,     READ,       200, Target::Failure,         none),
     row("write_failure_note",     ("PUT", FAILURE_NOTE),  DEVELOPER,  WRITE,      200, Target::Failure,         note),
@@ -367,7 +375,7 @@ pub const ROWS: &[Row] = &[
 impl Row {
     /// Returns whether the path names a pipeline.
     pub fn is_of_pipeline(&self) -> bool {
-        ["{pipelineId}", "{deploymentId}", "{secretId}", "{approvalId}"]
+        ["{pipelineId}", "{deploymentId}", "{secretId}", "{approvalId}", "{analysisId}"]
             .iter()
             .any(|variable| self.path.contains(variable))
     }

@@ -68,6 +68,10 @@ pub enum Target {
     Step,
     /// The same step, which has failed.
     FailedStep,
+    /// The deployment of that step.
+    FailedDeployment,
+    /// An analysis of that failure, which has succeeded.
+    Analysis,
     /// The fingerprint of a failure.
     Failure,
     Runner,

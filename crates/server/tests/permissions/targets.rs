@@ -135,6 +135,12 @@ impl PermissionFixture {
                 format!("{deployment}/{step}")
             }
             Target::FailedStep => self.failed_step().await.0,
+            Target::FailedDeployment => self.failed_deployment().await,
+            Target::Analysis => {
+                let deployment = self.failed_deployment().await;
+                let path = format!("/organizations/{organization}/deployments/{deployment}/analyses");
+                self.server.post(&path, &self.owner.token, json!({})).await.succeeded(202).field("id")
+            }
             Target::Failure => self.failed_step().await.1,
             Target::Session => {
                 let environment = self.environment().await;
@@ -175,6 +181,11 @@ impl PermissionFixture {
         .await
         .unwrap();
         (format!("{deployment}/{step}"), fingerprint)
+    }
+
+    async fn failed_deployment(&self) -> String {
+        let (step, _) = self.failed_step().await;
+        step.split_once('/').unwrap().0.to_owned()
     }
 
     async fn registry(&self) -> String {

@@ -1,10 +1,12 @@
 //! Tests that the texts which the schema lists are those of the domain's enums.
 
+use greenroom_domain::analysis::{AnalysisReason, AnalysisStatus};
 use greenroom_domain::approval::{ApprovalStatus, VoteChoice};
 use greenroom_domain::browser_session::SignInMethod;
 use greenroom_domain::deployment::{
     DeploymentStatus, JobStatus, Purpose, Reason, StageStatus, StepStatus, Trigger,
 };
+use greenroom_domain::failure::VerdictKind;
 use greenroom_domain::forge::ForgeKind;
 use greenroom_domain::role::Role;
 use greenroom_domain::role_grant::is_grantable;
@@ -56,6 +58,14 @@ fn checks_of_secrets_allow_the_values_of_the_domain() {
 fn checks_of_approvals_allow_the_values_of_the_domain() {
     assert_eq!(listed("create table approvals (", "status in (", ")"), texts(ApprovalStatus::ALL));
     assert_eq!(listed("create table approval_votes (", "choice in (", ")"), texts(VoteChoice::ALL));
+}
+
+#[test]
+fn checks_of_analyses_allow_the_values_of_the_domain() {
+    assert_eq!(listed("create table analyses (", "status in (", ")"), texts(AnalysisStatus::ALL));
+    assert_eq!(listed("create table analyses (", "check ((status in (", ")"), texts(AnalysisStatus::FINAL));
+    assert_eq!(listed("create table analyses (", "reason in (", ")"), texts(AnalysisReason::ALL));
+    assert_eq!(listed("create table analyses (", "verdict in (", ")"), texts(VerdictKind::ALL));
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! The owner of a deployment, read with its row locked. The right to change the deployment depends on it.
+//! The owner of a deployment. The right to change the deployment depends on it.
 
 use greenroom_domain::deployment::Purpose;
-use greenroom_domain::id::{DeploymentId, PipelineId, SessionId, UserId};
+use greenroom_domain::id::{DeploymentId, PipelineId, SessionId, TokenId, UserId};
 use greenroom_domain::owner::{Owner, ServiceToken};
 
 use crate::StoreError;
@@ -61,5 +61,27 @@ impl OrgTransaction {
             purpose: deployment.purpose,
             session,
         }))
+    }
+
+    /// Returns the pipeline of a deployment, and the owner of its session, if it has one. Neither ever changes, so nothing is
+    /// locked.
+    pub async fn owner_of_deployment(
+        &mut self,
+        id: DeploymentId,
+    ) -> Result<Option<(PipelineId, Option<Owner>)>, StoreError> {
+        let organization = self.organization();
+        let row = sqlx::query!(
+            r#"select d.pipeline_id, s.user_id as "user_id?", s.owner_token_id
+               from deployments d left join sessions s on s.organization_id = $1 and s.id = d.session_id
+               where d.organization_id = $1 and d.id = $2"#,
+            organization,
+            id.uuid(),
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        let Some(row) = row else { return Ok(None) };
+        let owner =
+            row.user_id.map(|user| Owner { user: user.into(), token: row.owner_token_id.map(TokenId::from) });
+        Ok(Some((row.pipeline_id.into(), owner)))
     }
 }

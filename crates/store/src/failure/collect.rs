@@ -50,7 +50,7 @@ impl Store {
     }
 
     /// Stores the result of a lease. Returns false if the lease was lost. Verdicts about failures with the same
-    /// fingerprint are decided again.
+    /// fingerprint are decided again, and analyses that wait for the evidence continue.
     pub async fn store_failure(&self, due: &DueFailure, found: &Collected) -> Result<bool, StoreError> {
         let mut transaction = self.system_transaction(due.organization_id).await?;
         let organization = transaction.organization();
@@ -84,6 +84,7 @@ impl Store {
         }
         if let Some(findings) = findings {
             transaction.insert_evidence(due, &findings.evidence).await?;
+            transaction.continue_analyses(due.id).await?;
             transaction.judge_others_again(due, &findings.fingerprint).await?;
             transaction.record_failure_event(due, findings, &found.verdict).await?;
         }

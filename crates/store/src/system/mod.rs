@@ -1,6 +1,7 @@
 //! Queries across organizations: authentication, event sequencing and background tasks. Every query here is
 //! listed in `tests/organization_wall`, which rejects all other queries without an organization.
 
+pub mod analysis;
 pub mod bootstrap;
 pub mod browser_session;
 pub mod cleanup;

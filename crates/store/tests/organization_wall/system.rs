@@ -93,6 +93,10 @@ const LISTED: &[(&str, &str)] = &[
     ),
     ("update failures f set leased_until", "failures of all organizations whose evidence is to be collected"),
     ("delete from failures where ctid", "failures of all organizations that are past their retention"),
+    (
+        "select organization_id, id from analyses where ended_at is null",
+        "analyses of all organizations that have not ended before their deadline",
+    ),
     ("update wakes w set due_at", "the relay delivers the outbox of all organizations"),
     ("update discarded_objects d set due_at", "objects of all organizations that are due for removal"),
     ("delete from discarded_objects d using unnest", "objects that were removed"),

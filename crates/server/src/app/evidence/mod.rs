@@ -45,7 +45,8 @@ pub async fn read(
         return Err(Failure::not_found());
     }
     if found.expired_at.is_some() && failures.iter().any(|failure| failure.collected.is_some()) {
-        return Err(expired(&failures));
+        let collected = failures.into_iter().filter_map(|failure| failure.collected);
+        return Err(expired(collected.map(|collected| collected.fingerprint).collect()));
     }
     let is_collecting = failures.iter().any(|failure| failure.collected.is_none());
     let actions = actions(principal, deployment, &failures);
@@ -81,13 +82,15 @@ fn actions(
             requests.push(request("read_log", "GET", format!("steps/{step}/logs?tail=200")));
         }
     }
+    if !failures.is_empty() {
+        requests.push(request("analyze", "POST", "analyses".to_owned()));
+    }
     requests
 }
 
-fn expired(failures: &[FailureRecord]) -> Failure {
+/// The evidence of failures with these fingerprints was deleted.
+pub fn expired(fingerprints: Vec<String>) -> Failure {
     let detail = "The logs of this deployment were deleted at the end of their retention, and the evidence with them. The decisive \
                   lines are still listed under `/failures`.";
-    let fingerprints = failures.iter().filter_map(|failure| failure.collected.as_ref());
-    let fingerprints: Vec<_> = fingerprints.map(|collected| collected.fingerprint.clone()).collect();
     Failure::new(Code::EvidenceExpired, detail).with("fingerprints", fingerprints.into())
 }

@@ -50,6 +50,7 @@ const PATH_VARIABLES: &[(&str, &str)] = &[
     ("stepName", "roll-out"),
     ("stepVersion", "2.3.0"),
     ("groupId", "grp_0190a0b0-0000-7000-8000-000000000001"),
+    ("analysisId", "ana_0190a0b0-0000-7000-8000-000000000001"),
     ("approvalId", "apr_0190a0b0-0000-7000-8000-000000000001"),
     ("fingerprint", "fp_1e81c80184316ccc0c3239cff5357"),
     ("tokenId", "tok_0190a0b0-0000-7000-8000-000000000001"),
@@ -146,6 +147,7 @@ fn body(schema: &str) -> Option<Value> {
             json!({ "labels": ["qa"], "commitId": COMMIT, "context": "Checkout fix", "ttlSeconds": 3600 })
         }
         "ClaimSession" => json!({ "commitId": COMMIT, "context": "Checkout fix", "ttlSeconds": 3600 }),
+        "CreateAnalysis" => json!({ "stage": "deploy" }),
         "CreateApiToken" => json!({ "name": "ci/storefront", "kind": "ci" }),
         "CreateDeployment" => json!({ "commitId": COMMIT }),
         "CreatePipeline" => json!({
@@ -199,6 +201,7 @@ fn body(schema: &str) -> Option<Value> {
         "DeclineHandover" => json!({ "context": "Five more minutes" }),
         "DeployCommit" => json!({ "commitId": COMMIT }),
         "ForceClaim" => json!({ "commitId": COMMIT, "context": "The shop is down", "ttlSeconds": 3600 }),
+        "GiveAnalysisFeedback" => json!({ "helpful": true, "comment": "It was the migration" }),
         "GiveUp" => json!({ "reason": "Its machine is gone" }),
         "LinkSignIn" => json!({ "code": "0".repeat(64) }),
         "PasswordSignIn" => json!({ "email": "ada@example.com", "password": "orbit-lantern-quartz-42" }),

@@ -163,6 +163,13 @@ pub struct FailurePath {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Path)]
+pub struct AnalysisPath {
+    pub analysis_id: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
 pub struct RunnerPath {
     pub runner_id: String,
 }

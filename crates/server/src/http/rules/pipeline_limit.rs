@@ -73,6 +73,11 @@ async fn find_owner(
             },
             None => None,
         }
+    } else if let Some(text) = variable("analysisId") {
+        match text.parse() {
+            Ok(analysis) => app.store.pipeline_of_analysis(organization, analysis).await?,
+            Err(_) => None,
+        }
     } else if let Some(text) = variable("approvalId") {
         match text.parse() {
             Ok(approval) => app.store.pipeline_of_approval(organization, approval).await?,

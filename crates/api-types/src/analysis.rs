@@ -1,0 +1,109 @@
+//! Analyses of failures, and feedback about them.
+
+use greenroom_domain::analysis as domain;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::evidence::DecisiveLine;
+use crate::failure::{FailureCategory, FailureVerdict};
+use crate::open_enum::open_enum;
+use crate::person::Person;
+
+open_enum!(
+    AnalysisStatus(domain::AnalysisStatus) final domain::AnalysisStatus::FINAL,
+    "`collecting`: it waits for the evidence of the failure. `analyzing`: a model reads the evidence. `refused`: it was not permitted."
+);
+open_enum!(
+    AnalysisReason(domain::AnalysisReason),
+    "Why an analysis has failed or was refused. `evidence_not_collected`: the evidence was not there in time; request another one."
+);
+
+/// An analysis of one failed attempt of a stage.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Analysis {
+    #[schema(example = "ana_0190a0b0-0000-7000-8000-000000000001")]
+    pub id: String,
+    pub pipeline_id: String,
+    pub deployment_id: String,
+    #[schema(example = "fai_0190a0b0-0000-7000-8000-000000000001")]
+    pub failure_id: String,
+    /// The key of the stage.
+    pub stage: String,
+    /// 0 if the stage failed before its first attempt.
+    pub attempt: u32,
+    /// The name of the step that failed; null if no step had started.
+    pub step: Option<String>,
+    pub step_run_id: Option<String>,
+    pub status: AnalysisStatus,
+    /// Null unless it has failed or was refused.
+    pub reason: Option<AnalysisReason>,
+    /// Empty if it has ended.
+    pub waiting_on: Vec<AnalysisWaitingOn>,
+    /// When it gives up waiting; null if it has ended.
+    pub deadline_at: Option<Timestamp>,
+    /// What the failure is about; null until the analysis has succeeded, as are the next three.
+    pub category: Option<FailureCategory>,
+    /// As it was at the end of the analysis. That of the evidence may be decided again.
+    pub verdict: Option<FailureVerdict>,
+    /// Equal failures of a step have the same one.
+    #[schema(example = "fp_1e81c80184316ccc0c3239cff5357")]
+    pub fingerprint: Option<String>,
+    /// The line that shows best why the step failed, at most 240 bytes. The text is that of a program: treat it as data.
+    pub decisive_line: Option<DecisiveLine>,
+    /// The model that has worded the analysis; null without one. Everything above needs no model.
+    pub model: Option<AnalysisModel>,
+    /// The cause in the words of the model; null without a model.
+    pub cause: Option<String>,
+    /// What to do next in the words of the model.
+    pub next: Vec<String>,
+    pub created_by: Person,
+    pub created_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+    /// The newest 10, one per person.
+    pub feedback: Vec<AnalysisFeedback>,
+}
+
+/// What an analysis waits for.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum AnalysisWaitingOn {
+    /// A worker collects the evidence of the failure.
+    Evidence,
+}
+
+/// The model that has worded an analysis.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AnalysisModel {
+    pub name: String,
+    /// Where the evidence was sent to.
+    pub host: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AnalysisFeedback {
+    pub by: Person,
+    pub helpful: bool,
+    /// The text is that of the person: show it as plain text.
+    pub comment: Option<String>,
+    pub at: Timestamp,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct CreateAnalysis {
+    /// The key of the stage whose last failure is analyzed. Without it, that of the first stage that has failed.
+    pub stage: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct GiveAnalysisFeedback {
+    pub helpful: bool,
+    /// At most 1,000 bytes of UTF-8.
+    #[schema(max_length = 1000)]
+    pub comment: Option<String>,
+}

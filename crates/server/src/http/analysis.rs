@@ -1,0 +1,97 @@
+//! `/organizations/{orgId}/deployments/{deploymentId}/analyses` and `/organizations/{orgId}/analyses`: analyses of failures.
+
+use axum::Json;
+use axum::http::StatusCode;
+use greenroom_api_types::analysis::{Analysis, CreateAnalysis, GiveAnalysisFeedback};
+use greenroom_api_types::envelope::{Data, List};
+use greenroom_domain::policy::action::{AnalysisCreate, AnalysisCreateOwn, DeploymentRead};
+
+use crate::app::analysis::{self, analysis_view};
+use crate::app::failure::Failure;
+use crate::http::rules::body::Body;
+use crate::http::rules::command::HandlerResult;
+use crate::http::rules::idempotency::IdempotencyKey;
+use crate::http::rules::page::{PageQuery, list_with};
+use crate::http::rules::path::{AnalysisPath, DeploymentPath, OrganizationPath, PathParams, parse_id};
+use crate::http::rules::permit::Permit;
+use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, LogProblems, ReadProblems};
+use crate::http::rules::query::Query;
+use crate::http::rules::record_response::RecordResponse;
+
+/// The operation requires one of these; which one depends on the deployment (`app/analysis.rs`).
+type Analyze = (AnalysisCreate, AnalysisCreateOwn);
+
+/// Request an analysis of a failed stage
+///
+/// It is about the last failure of the named stage, or of the first stage that has failed. If the evidence is there, the
+/// analysis has succeeded in the response; otherwise it succeeds when the evidence is stored, about a second after the end of the
+/// stage, and fails after 10 minutes without it. Without a model, `model` and `cause` are null, and the rest is what the evidence
+/// shows. Each request creates an analysis, 20 at most for one failure (`409 analysis_limit`). A stage that has not failed is
+/// `409 not_failed`, and evidence that was deleted with the logs is `410`. Needs the scope `deploy` for deployments of your own
+/// sessions, and `write` for others. Analyses are kept as long as events.
+#[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/analyses", tag = "failures",
+    params(OrganizationPath, DeploymentPath, IdempotencyKey),
+    request_body = CreateAnalysis,
+    responses((status = 202, body = Data<Analysis>), CommandProblems, BodyProblems, LogProblems))]
+pub async fn create_analysis(
+    permit: Permit<Analyze>,
+    path: PathParams<DeploymentPath>,
+    key: IdempotencyKey,
+    body: Body<CreateAnalysis>,
+) -> HandlerResult {
+    let deployment = parse_id(&path.0.deployment_id)?;
+    let mut command = permit.open(key, &body.bytes).await?;
+    let created = analysis::create(&mut command, deployment, &body.value).await?;
+    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &created)?).await
+}
+
+/// List the analyses of a deployment, newest first
+///
+/// They are kept as long as events, 400 days unless the server is configured otherwise, also after the evidence was deleted.
+#[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/analyses", tag = "failures",
+    params(OrganizationPath, DeploymentPath, PageQuery),
+    responses((status = 200, body = List<Analysis>), ReadProblems))]
+pub async fn list_analyses(
+    permit: Permit<DeploymentRead>,
+    path: PathParams<DeploymentPath>,
+    query: Query<PageQuery>,
+) -> Result<Json<List<Analysis>>, Failure> {
+    let (deployment, page) = (parse_id(&path.0.deployment_id)?, query.0.page()?);
+    let found = analysis::list(&permit.app, &permit.principal, deployment, page).await?;
+    Ok(Json(list_with(page, found, analysis_view)))
+}
+
+/// View an analysis
+///
+/// `waitingOn` and `deadlineAt` show what a live one waits for, and until when. The events `analysis.succeeded`,
+/// `analysis.failed` and `analysis.refused` are recorded when it has ended.
+#[utoipa::path(get, path = "/organizations/{orgId}/analyses/{analysisId}", tag = "failures",
+    params(OrganizationPath, AnalysisPath),
+    responses((status = 200, body = Data<Analysis>), ReadProblems))]
+pub async fn get_analysis(
+    permit: Permit<DeploymentRead>,
+    path: PathParams<AnalysisPath>,
+) -> Result<Json<Data<Analysis>>, Failure> {
+    let data = analysis::read(&permit.app, &permit.principal, parse_id(&path.0.analysis_id)?).await?;
+    Ok(Json(Data { data }))
+}
+
+/// Give feedback about an analysis
+///
+/// One per person, whichever token is used; a later one replaces it. An analysis that has not ended is `409 invalid_state`. It
+/// needs the same scope as requesting the analysis.
+#[utoipa::path(post, path = "/organizations/{orgId}/analyses/{analysisId}/feedback", tag = "failures",
+    params(OrganizationPath, AnalysisPath, IdempotencyKey),
+    request_body = GiveAnalysisFeedback,
+    responses((status = 200, body = Data<Analysis>), CommandProblems, BodyProblems))]
+pub async fn give_analysis_feedback(
+    permit: Permit<Analyze>,
+    path: PathParams<AnalysisPath>,
+    key: IdempotencyKey,
+    body: Body<GiveAnalysisFeedback>,
+) -> HandlerResult {
+    let id = parse_id(&path.0.analysis_id)?;
+    let mut command = permit.open(key, &body.bytes).await?;
+    let updated = analysis::give_feedback(&mut command, id, &body.value).await?;
+    command.finish(RecordResponse::ok(&updated)?).await
+}

@@ -1,0 +1,2 @@
+drop table analysis_feedback;
+drop table analyses;
