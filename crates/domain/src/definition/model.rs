@@ -24,6 +24,9 @@ pub struct Definition {
     pub environments: Vec<Environment>,
     pub ephemeral_environments: Vec<EphemeralEnvironment>,
     pub environment_templates: Vec<EnvironmentTemplate>,
+    /// Where fixes are verified; `None`: nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<FixRule>,
     /// In the order of the file, which is the order of display; `needs` determines the order of execution.
     pub stages: Vec<Stage>,
     /// What the references to steps of registries meant when the definition was saved, by the references.
@@ -47,6 +50,14 @@ pub struct LockedManifest {
 #[serde(rename_all = "camelCase")]
 pub struct Runner {
     pub pool: String,
+}
+
+/// Where fixes of failures are verified.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FixRule {
+    /// The ephemeral environments that have all of these labels.
+    pub labels: Vec<String>,
 }
 
 /// An environment that lasts, such as production.

@@ -46,6 +46,7 @@ pub fn weakens(before: &Definition, after: &Definition) -> Vec<Weakened> {
         environments,
         ephemeral_environments,
         environment_templates,
+        fix: _,
         stages,
         locked_steps: _,
     } = before;

@@ -274,3 +274,13 @@ fn against_the_rest_of_the_file() {
         ),
     ]);
 }
+
+#[test]
+fn fix() {
+    let without = "fix: {labels: [big]}\nephemeralEnvironments: {qa-1: {labels: [small]}, \"pr-*\": {labels: [big], max: 2}}";
+    check_table(&[
+        invalid(top("fix: {}"), (1, 6), "/fix", "needs `labels`", None),
+        invalid(top("fix: {labels: []}"), (1, 6), "/fix", "needs `labels`", None),
+        invalid(top(without), (1, 6), "/fix/labels", "no ephemeral environment", None),
+    ]);
+}

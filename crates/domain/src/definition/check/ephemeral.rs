@@ -97,7 +97,7 @@ impl Check<'_> {
         }
     }
 
-    fn labels(&mut self, path: Path<'_>, labels: &[Located<String>]) -> Vec<String> {
+    pub(super) fn labels(&mut self, path: Path<'_>, labels: &[Located<String>]) -> Vec<String> {
         let at = labels.get(limits::LABELS).map_or(Position::START, |label| label.at);
         if !self.fits(at, path, labels.len(), limits::LABELS) {
             return Vec::new();

@@ -5,6 +5,7 @@ mod approval;
 mod environments;
 mod ephemeral;
 mod fields;
+mod fix;
 mod kept;
 mod needs;
 mod stages;
@@ -57,6 +58,7 @@ impl Check<'_> {
         }
         let concurrency = file.concurrency.as_ref();
         let (ephemeral_environments, environment_templates) = self.ephemeral_environments();
+        let fix = file.fix.as_ref().map(|fix| self.fix(root.key("fix"), fix, &ephemeral_environments));
         Definition {
             version: 1,
             variables: self.variables(root.key("variables"), file.variables.as_ref()),
@@ -65,6 +67,7 @@ impl Check<'_> {
             environments: self.environments(),
             ephemeral_environments,
             environment_templates,
+            fix,
             stages: self.stages(),
             locked_steps: LockedSteps::new(),
         }

@@ -51,6 +51,9 @@ pub(super) struct File {
     ))]
     pub(super) ephemeral_environments: Option<Entries<Ephemeral>>,
 
+    /// Where fixes of failures are verified before their pull requests are opened.
+    pub(super) fix: Option<Located<Fix>>,
+
     /// What the pipeline does, by key. Stages run side by side unless one needs another.
     #[schemars(required, extend(
         "propertyNames" = {"pattern": name_rules::NAME},
@@ -67,6 +70,15 @@ pub(super) struct Runner {
     /// The name of a runner pool of the organization.
     #[schemars(required, regex(pattern = name_rules::NAME))]
     pub(super) pool: Option<Located<String>>,
+}
+
+/// How fixes are verified.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Fix {
+    /// A fix claims any free ephemeral environment that has all of these labels.
+    #[schemars(required, length(min = 1, max = limits::LABELS), inner(regex(pattern = name_rules::NAME)))]
+    pub(super) labels: Option<Vec<Located<String>>>,
 }
 
 /// The value of a variable: text, a number, `true` or `false`. Kept as it is written.
