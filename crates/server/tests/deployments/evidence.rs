@@ -70,9 +70,14 @@ impl DeploymentFixture {
         (id, step)
     }
 
-    async fn run_with_log(&self, id: &str, log: Vec<u8>, exit: i32) -> String {
+    pub(crate) async fn run_with_log(&self, id: &str, log: Vec<u8>, exit: i32) -> String {
         let job = self.take(&self.advance(id).await).await;
         let step = job.steps[0].clone();
+        let deployment = self.deployment(id).await;
+        if let Some(branch) = deployment["branch"].as_str() {
+            let checkout = json!({ "commitId": deployment["commitId"], "branch": branch });
+            assert_eq!(self.report(&job, "/checkout", checkout).await.0, 200);
+        }
         assert_eq!(self.report(&job, &format!("/steps/{step}/start"), json!({})).await.0, 200);
         let bytes = log.len();
         let mut offset = 0;
@@ -222,6 +227,53 @@ async fn an_outage_that_hits_others_is_not_yours() {
     fixture.collect().await;
     assert_eq!(fixture.verdict(&second).await, "not_only_you");
     assert_eq!(fixture.verdict(&first).await, "not_only_you", "decided again");
+    fixture.end().await;
+}
+
+#[tokio::test]
+async fn an_environment_in_which_others_fail_stays_the_cause_after_its_repair() {
+    let (_database, pool) = TestDatabase::create().await;
+    let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
+    let owner = &fixture.owner;
+    fixture.deploy("qa-1", owner, FIRST, noise(1, ""), 0).await;
+    for (number, word) in ["disk", "network", "memory"].into_iter().enumerate() {
+        let other = fixture.server.member(owner, "acme", "developer").await;
+        let (commit, log) = (format!("{number}").repeat(40), noise(2, &format!("fatal: no {word} left\n")));
+        fixture.deploy("qa-1", &other, &commit, log, 1).await;
+    }
+    let (id, _) = fixture.deploy("qa-1", owner, SECOND, noise(3, "fatal: no handles left\n"), 1).await;
+    fixture.collect().await;
+    assert_eq!(fixture.verdict(&id).await, "environment");
+    fixture.deploy("qa-1", owner, THIRD, noise(4, ""), 0).await;
+    sqlx::query("update failures set due_at = now() - interval '1 second'").execute(&pool).await.unwrap();
+    fixture.collect().await;
+    assert_eq!(fixture.verdict(&id).await, "environment", "decided again");
+    fixture.end().await;
+}
+
+/// Two workers that collect two failures of an outage concurrently both find no other failure like theirs.
+#[tokio::test]
+async fn a_verdict_that_another_worker_made_stale_is_decided_again() {
+    let (_database, pool) = TestDatabase::create().await;
+    let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
+    let owner = &fixture.owner;
+    let other = fixture.server.member(owner, "acme", "developer").await;
+    fixture.deploy("qa-1", owner, FIRST, noise(1, ""), 0).await;
+    let outage = "could not connect to registry 10.0.0.7: connection refused\n";
+    let (first, _) = fixture.deploy("qa-1", owner, SECOND, noise(3, outage), 1).await;
+    let (second, _) = fixture.deploy("qa-2", &other, THIRD, noise(4, outage), 1).await;
+    fixture.collect().await;
+    // As a worker would have stored it that had read the history before the first was stored.
+    let stale = "update failures set verdict = 'yours' where due_at is not null";
+    assert_eq!(sqlx::query(stale).execute(&pool).await.unwrap().rows_affected(), 1);
+    fixture.collect().await;
+    assert_eq!(fixture.verdict(&second).await, "yours", "not due yet");
+    sqlx::query("update failures set due_at = due_at - interval '10 seconds'").execute(&pool).await.unwrap();
+    fixture.collect().await;
+    assert_eq!(fixture.verdict(&second).await, "not_only_you");
+    let due = "select count(*) from failures where due_at is not null";
+    let due: i64 = sqlx::query_scalar(due).fetch_one(&pool).await.unwrap();
+    assert_eq!((fixture.verdict(&first).await.as_str(), due), ("not_only_you", 0));
     fixture.end().await;
 }
 

@@ -7,6 +7,7 @@ use greenroom_worker::evidence::{self, EvidenceBell};
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -93,7 +94,8 @@ async fn a_slow_forge_delays_no_evidence() {
     let store = fixture.server.server.app.store.clone();
     let running =
         evidence::run(store, fixture.evidence_sources(), EvidenceBell::default(), stop.child_token());
-    let running = tokio::spawn(running);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(running);
     let begin = Instant::now();
     while fixture.evidence(&first).await["status"] != "ready"
         || fixture.evidence(&second).await["status"] != "ready"
@@ -102,6 +104,6 @@ async fn a_slow_forge_delays_no_evidence() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     stop.cancel();
-    running.await.unwrap();
+    tasks.join_next().await.unwrap().unwrap();
     fixture.end().await;
 }

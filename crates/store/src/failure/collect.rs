@@ -1,5 +1,7 @@
 //! Stores what a worker has found out about a failure.
 
+use std::time::Duration;
+
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::failure::{Because, Category, Evidence, Verdict};
 use greenroom_domain::id::JobId;
@@ -8,6 +10,10 @@ use serde_json::json;
 use super::due::{DueFailure, LEASE};
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
+
+/// A verdict is decided again after this time. What other workers stored and which stages succeeded while the history was
+/// read would be missed otherwise: two workers can collect failures of the same outage concurrently.
+const DECIDE_AGAIN_AFTER: Duration = Duration::from_secs(5);
 
 /// What a worker has found in the log of a failed step.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,8 +69,11 @@ impl Store {
              set verdict = $4, because = $5, good_job_id = $6, category = coalesce($7, category),
                  fingerprint = coalesce($8, fingerprint), decisive = coalesce($9, decisive),
                  collected_at = coalesce(collected_at, clock_timestamp()),
-                 due_at = case when due_at > leased_until - $10 * interval '1 second' then due_at end, leased_until = null,
-                 tries = 0
+                 due_at = case
+                     when due_at > leased_until - $10 * interval '1 second' then due_at
+                     when $8::text is not null and $4 not in ('platform', 'flaky') then clock_timestamp() + $11 * interval '1 second'
+                 end,
+                 leased_until = null, tries = 0
              where organization_id = $1 and id = $2 and leased_until = $3",
             organization,
             due.id.uuid(),
@@ -76,6 +85,7 @@ impl Store {
             findings.map(|findings| findings.fingerprint.as_str()),
             findings.map(|findings| findings.decisive.as_str()),
             LEASE.as_secs_f64(),
+            DECIDE_AGAIN_AFTER.as_secs_f64(),
         )
         .execute(transaction.connection())
         .await?;
@@ -133,7 +143,7 @@ impl OrgTransaction {
              from (
                  select id from failures
                  where organization_id = $1 and fingerprint = $2 and id <> $3 and verdict in ('environment', 'yours', 'unknown')
-                   and failed_at > clock_timestamp() - interval '24 hours' and due_at is null
+                   and failed_at > clock_timestamp() - interval '24 hours' and (due_at is null or due_at > clock_timestamp())
                  order by failed_at desc limit 50 for update skip locked
              ) others
              where f.organization_id = $1 and f.id = others.id",

@@ -45,7 +45,8 @@ impl OrgTransaction {
                affected as (
                    select f.id from failures f
                    where f.organization_id = $1 and f.pipeline_id = $2 and f.commit_id = $9 and f.stage_key = $4
-                     and f.verdict in ('not_only_you', 'environment', 'yours', 'unknown') and f.due_at is null
+                     and f.verdict in ('not_only_you', 'environment', 'yours', 'unknown')
+                     and (f.due_at is null or f.due_at > $8)
                    order by f.id desc limit 20 for update skip locked
                ),
                marked as (

@@ -3,6 +3,7 @@
 use greenroom_domain::deployment::StageStatus;
 use greenroom_domain::failure::{Changed, History};
 use greenroom_domain::id::{JobId, OrganizationId};
+use jiff::Timestamp;
 
 use super::due::DueFailure;
 use crate::{Store, StoreError};
@@ -21,7 +22,7 @@ impl Store {
         let (organization, failed) = (due.organization_id, &due.attempt);
         let failed_at = jiff_sqlx::Timestamp::from(failed.failed_at);
         // A later commit of the same branch may contain this change; one of another branch, or one that failed
-        // before, does not.
+        // before, does not. What happened in the environment after the failure does not change what had failed there before.
         let row = sqlx::query!(
             r#"select
                    exists (
@@ -57,9 +58,15 @@ impl Store {
                        where o.organization_id = $1 and o.pipeline_id = $3 and o.place = $7 and o.stage_key = $4
                          and o.failed_at < $10 and o.created_by <> $11 and o.status = 'failed'
                          and o.failed_at > coalesce((
-                             select g.succeeded_at from good_stages g
-                             where g.organization_id = $1 and g.pipeline_id = $3 and g.stage_key = $4 and g.place = $7
-                         ), '-infinity')
+                             select max(j.ended_at) from deployments d
+                             join jobs j on j.organization_id = $1 and j.deployment_id = d.id and j.stage_key = $4
+                                 and j.status = 'succeeded'
+                             left join environments e on e.organization_id = $1 and e.id = d.environment_id
+                             left join stages g on g.organization_id = $1 and g.deployment_id = d.id and g.key = $4
+                             where d.organization_id = $1 and d.pipeline_id = $3 and j.ended_at < $10
+                               and d.id >= $13
+                               and coalesce(e.name, g.environment, '') = $7
+                         ), $10::timestamptz - interval '24 hours')
                    ) end as "failed_of_others!"
                from (select 1) one left join step_runs f on f.organization_id = $1 and f.id = $2"#,
             organization.uuid(),
@@ -74,6 +81,7 @@ impl Store {
             failed_at as jiff_sqlx::Timestamp,
             failed.created_by.uuid(),
             failed.branch.as_deref(),
+            first_id_of_day_before(failed.failed_at),
         )
         .fetch_one(&self.pool())
         .await?;
@@ -120,4 +128,11 @@ impl Store {
         .await?;
         Ok(row.map(|row| Changed { commit: row.commit, definition: row.definition, image: row.image }))
     }
+}
+
+/// Returns the smallest id that a deployment of the day before this moment has. Ids begin with the time, and an index
+/// has them.
+fn first_id_of_day_before(at: Timestamp) -> uuid::Uuid {
+    let begin = at.as_millisecond().saturating_sub(24 * 60 * 60 * 1_000);
+    uuid::Uuid::from_u128(u128::try_from(begin).unwrap_or_default() << 80)
 }
