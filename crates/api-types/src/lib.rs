@@ -13,6 +13,7 @@ pub mod event;
 pub mod evidence;
 pub mod example;
 pub mod failure;
+pub mod fix;
 pub mod forge;
 pub mod freeze;
 pub mod group;

@@ -148,6 +148,15 @@ event_types! {
     AnalysisFailed      "analysis.failed"      Deployment,
     AnalysisRefused     "analysis.refused"     Deployment,
     AnalysisFeedbackGiven "analysis.feedback_given" Deployment,
+    FixRequested        "fix.requested"        Deployment,
+    FixReproduced       "fix.reproduced"       Deployment,
+    FixVerified         "fix.verified"         Deployment,
+    FixOpened           "fix.opened"           Deployment,
+    FixMerged           "fix.merged"           Deployment,
+    FixClosed           "fix.closed"           Deployment,
+    FixRefused          "fix.refused"          Deployment,
+    FixFailed           "fix.failed"           Deployment,
+    FixCanceled         "fix.canceled"         Deployment,
 }
 
 impl EventType {

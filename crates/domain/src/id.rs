@@ -108,6 +108,8 @@ ids! {
     AnalysisId = "ana",
     /// A connected forge.
     ForgeId = "fge",
+    /// A fix of a failure, which opens a pull request.
+    FixId = "fix",
     EventId = "evt",
 }
 

@@ -12,6 +12,7 @@ pub mod digest;
 pub mod environment;
 pub mod event;
 pub mod failure;
+pub mod fix;
 pub mod forge;
 pub mod freeze;
 pub mod group;

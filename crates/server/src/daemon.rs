@@ -12,7 +12,8 @@ use greenroom_worker::evidence::{EvidenceBell, ForgeAccess, Sources};
 use greenroom_worker::relay::{self, RelayBell};
 use greenroom_worker::sequencer::{self, SequencerBell};
 use greenroom_worker::{
-    cleanup, evidence, health, housekeeping, installation, registry_sync, session_ending, sweeper, watchdog,
+    cleanup, evidence, fix, health, housekeeping, installation, registry_sync, session_ending, sweeper,
+    watchdog,
 };
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -290,9 +291,11 @@ pub async fn run_worker(
         registry_sync::run(store, reader, registry_keys, stop)
     });
     let store = databases.system.clone();
-    let sources =
-        Sources { objects, forges: Some(ForgeAccess { keys: forge_keys, client: work.outbound.client() }) };
+    let access = ForgeAccess { keys: forge_keys, client: work.outbound.client() };
+    let sources = Sources { objects, forges: Some(access.clone()) };
     tasks.run_when_ready(&databases.health, move |stop| evidence::run(store, sources, evidence_bell, stop));
+    let store = databases.system.clone();
+    tasks.run_when_ready(&databases.health, move |stop| fix::run(store, access, stop));
     let (store, retention) = (databases.system.clone(), retention.retention());
     tasks.run_when_ready(&databases.health, move |stop| housekeeping::run(store, retention, stop));
     serve_operators(&tasks, operator, &databases.health, &draining).await?;

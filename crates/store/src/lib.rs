@@ -20,6 +20,7 @@ pub mod environment_pool;
 mod error;
 pub mod event;
 pub mod failure;
+pub mod fix;
 pub mod forge;
 pub mod freeze;
 pub mod grant;

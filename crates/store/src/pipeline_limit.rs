@@ -1,6 +1,6 @@
 //! Lookups of the pipeline that something belongs to, for tokens that are limited to some pipelines.
 
-use greenroom_domain::id::{AnalysisId, ApprovalId, DeploymentId, OrganizationId, PipelineId};
+use greenroom_domain::id::{AnalysisId, ApprovalId, DeploymentId, FixId, OrganizationId, PipelineId};
 
 use crate::{Store, StoreError};
 
@@ -30,6 +30,21 @@ impl Store {
              where a.organization_id = $1 and a.id = $2",
             organization.uuid(),
             analysis.uuid(),
+        )
+        .fetch_optional(&self.pool())
+        .await?;
+        Ok(pipeline.map(PipelineId::from))
+    }
+
+    pub async fn pipeline_of_fix(
+        &self,
+        organization: OrganizationId,
+        fix: FixId,
+    ) -> Result<Option<PipelineId>, StoreError> {
+        let pipeline = sqlx::query_scalar!(
+            "select pipeline_id from fixes where organization_id = $1 and id = $2",
+            organization.uuid(),
+            fix.uuid(),
         )
         .fetch_optional(&self.pool())
         .await?;

@@ -4,6 +4,7 @@
 pub mod cleanup;
 pub mod engine;
 pub mod evidence;
+pub mod fix;
 pub mod forge;
 pub mod health;
 pub mod housekeeping;

@@ -1638,6 +1638,145 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/organizations/{orgId}/deployments/{deploymentId}/analyses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the analyses of a deployment, newest first
+         * @description They are kept as long as events, 400 days unless the server is configured otherwise, also after the evidence was deleted.
+         */
+        get: operations["list_analyses"];
+        put?: never;
+        /**
+         * Request an analysis of a failed stage
+         * @description It is about the last failure of the named stage, or of the first stage that has failed. If the evidence is there, the
+         *     analysis has succeeded in the response; otherwise it succeeds when the evidence is stored, about a second after the end of the
+         *     stage, and fails after 10 minutes without it. Without a model, `model` and `cause` are null, and the rest is what the evidence
+         *     shows. Each request creates an analysis, 20 at most for one failure (`409 analysis_limit`). A stage that has not failed is
+         *     `409 not_failed`, and evidence that was deleted with the logs is `410`. Needs the scope `deploy` for deployments of your own
+         *     sessions, and `write` for others. Analyses are kept as long as events.
+         */
+        post: operations["create_analysis"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/analyses/{analysisId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * View an analysis
+         * @description `waitingOn` and `deadlineAt` show what a live one waits for, and until when. The events `analysis.succeeded`,
+         *     `analysis.failed` and `analysis.refused` are recorded when it has ended.
+         */
+        get: operations["get_analysis"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/analyses/{analysisId}/feedback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give feedback about an analysis
+         * @description One per person, whichever token is used; a later one replaces it. An analysis that has not ended is `409 invalid_state`. It
+         *     needs the same scope as requesting the analysis.
+         */
+        post: operations["give_analysis_feedback"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/analyses/{analysisId}/fix-pull-requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the fixes of an analysis, newest first */
+        get: operations["list_fix_pull_requests"];
+        put?: never;
+        /**
+         * Request a pull request for a fix, after it was proven
+         * @description The commit is proven in one environment, which is claimed in your name by the labels of the pipeline's `fix`: first the failing
+         *     commit is deployed and has to fail in the same way, then the fix is deployed and has to succeed. After that a draft is
+         *     opened at the connected forge, with links to both deployments, and the commit gets the status `greenroom/verified`.
+         *     Nothing approves or merges it. Your rights are checked again when the environment is claimed and at each deployment.
+         *     There is one live fix per pipeline and fingerprint (`409 fix_exists`). Needs the scopes `hold` and `deploy`, and
+         *     `write` if the deployment is not of a session of yours.
+         */
+        post: operations["create_fix_pull_request"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/fix-pull-requests/{fixId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * View a fix
+         * @description `waitingOn` and `deadlineAt` show what a live one waits for, and until when. The events `fix.reproduced`, `fix.verified`,
+         *     `fix.opened`, `fix.refused`, `fix.failed` and others record each change.
+         */
+        get: operations["get_fix_pull_request"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/fix-pull-requests/{fixId}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a fix
+         * @description Its session is released in the same transaction, and its deployment is canceled. Only before the pull request is being opened;
+         *     after that, close it at the forge. The requester may cancel it, and maintainers.
+         */
+        post: operations["cancel_fix_pull_request"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/organizations/{orgId}/failures": {
         parameters: {
             query?: never;
@@ -2900,6 +3039,86 @@ export interface components {
             name: string;
             role: components["schemas"]["Role"];
         };
+        /** @description An analysis of one failed attempt of a stage. */
+        Analysis: {
+            /**
+             * Format: int32
+             * @description 0 if the stage failed before its first attempt.
+             */
+            attempt: number;
+            category?: components["schemas"]["FailureCategory"] | null;
+            /** @description The cause in the words of the model; null without a model. */
+            cause?: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            createdBy: components["schemas"]["Person"];
+            /**
+             * Format: date-time
+             * @description When it gives up waiting; null if it has ended.
+             */
+            deadlineAt?: string | null;
+            decisiveLine?: components["schemas"]["DecisiveLine"] | null;
+            /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
+            deploymentId: string;
+            /** Format: date-time */
+            endedAt?: string | null;
+            /** @example fai_0190a0b0-0000-7000-8000-000000000001 */
+            failureId: string;
+            /** @description The newest 10, one per person. */
+            feedback: components["schemas"]["AnalysisFeedback"][];
+            /**
+             * @description Equal failures of a step have the same one.
+             * @example fp_1e81c80184316ccc0c3239cff5357
+             */
+            fingerprint?: string | null;
+            /** @example ana_0190a0b0-0000-7000-8000-000000000001 */
+            id: string;
+            model?: components["schemas"]["AnalysisModel"] | null;
+            /** @description What to do next in the words of the model. */
+            next: string[];
+            /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+            pipelineId: string;
+            reason?: components["schemas"]["AnalysisReason"] | null;
+            /** @description The key of the stage. */
+            stage: string;
+            status: components["schemas"]["AnalysisStatus"];
+            /** @description The name of the step that failed; null if no step had started. */
+            step?: string | null;
+            stepRunId?: string | null;
+            verdict?: components["schemas"]["FailureVerdict"] | null;
+            /** @description Empty if it has ended. */
+            waitingOn: components["schemas"]["AnalysisWaitingOn"][];
+        };
+        AnalysisFeedback: {
+            /** Format: date-time */
+            at: string;
+            by: components["schemas"]["Person"];
+            /** @description The text is that of the person: show it as plain text. */
+            comment?: string | null;
+            helpful: boolean;
+        };
+        /** @description The model that has worded an analysis. */
+        AnalysisModel: {
+            /** @description Where the evidence was sent to. */
+            host: string;
+            /** @example Ada Lovelace */
+            name: string;
+        };
+        /**
+         * @description Why an analysis has failed or was refused. `evidence_not_collected`: the evidence was not there in time; request another one. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        AnalysisReason: "evidence_not_collected";
+        /**
+         * @description `collecting`: it waits for the evidence of the failure. `analyzing`: a model reads the evidence. `refused`: it was not permitted. Final: `succeeded`, `failed`, `refused`. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        AnalysisStatus: "queued" | "collecting" | "analyzing" | "succeeded" | "failed" | "refused";
+        /** @description What an analysis waits for. */
+        AnalysisWaitingOn: {
+            /** @enum {string} */
+            kind: "evidence";
+        };
         ApiToken: {
             /** @description Whether the token may take an environment over by force. */
             allowForce: boolean;
@@ -3353,6 +3572,15 @@ export interface components {
         CommitListStatus: "not_connected" | "ready" | "unavailable";
         /**
          * @example {
+         *       "stage": "deploy"
+         *     }
+         */
+        CreateAnalysis: {
+            /** @description The key of the stage whose last failure is analyzed. Without it, that of the first stage that has failed. */
+            stage?: string | null;
+        };
+        /**
+         * @example {
          *       "kind": "ci",
          *       "name": "ci/storefront"
          *     }
@@ -3411,6 +3639,31 @@ export interface components {
             /** @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4 */
             commitId: string;
             onBehalfOf?: components["schemas"]["OnBehalfOf"] | null;
+        };
+        /**
+         * @example {
+         *       "branch": "fix-migration",
+         *       "commitId": "9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4",
+         *       "source": "commit"
+         *     }
+         */
+        CreateFixPullRequest: {
+            /**
+             * @description The branch on which it is. It becomes the head of the pull request. Required for `commit`.
+             * @example main
+             */
+            branch?: string | null;
+            /**
+             * @description The commit that fixes the failure, with all of its 40 or 64 digits. Required for `commit`.
+             * @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4
+             */
+            commitId?: string | null;
+            /**
+             * Format: int32
+             * @description How often the fix has to succeed; once if absent.
+             */
+            runs?: number | null;
+            source: components["schemas"]["FixSource"];
         };
         /**
          * @description A forge to connect.
@@ -3706,6 +3959,58 @@ export interface components {
             /** @description The runner's token. Only this response contains it. */
             token?: string | null;
         };
+        Data_Analysis: {
+            /** @description An analysis of one failed attempt of a stage. */
+            data: {
+                /**
+                 * Format: int32
+                 * @description 0 if the stage failed before its first attempt.
+                 */
+                attempt: number;
+                category?: components["schemas"]["FailureCategory"] | null;
+                /** @description The cause in the words of the model; null without a model. */
+                cause?: string | null;
+                /** Format: date-time */
+                createdAt: string;
+                createdBy: components["schemas"]["Person"];
+                /**
+                 * Format: date-time
+                 * @description When it gives up waiting; null if it has ended.
+                 */
+                deadlineAt?: string | null;
+                decisiveLine?: components["schemas"]["DecisiveLine"] | null;
+                /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
+                deploymentId: string;
+                /** Format: date-time */
+                endedAt?: string | null;
+                /** @example fai_0190a0b0-0000-7000-8000-000000000001 */
+                failureId: string;
+                /** @description The newest 10, one per person. */
+                feedback: components["schemas"]["AnalysisFeedback"][];
+                /**
+                 * @description Equal failures of a step have the same one.
+                 * @example fp_1e81c80184316ccc0c3239cff5357
+                 */
+                fingerprint?: string | null;
+                /** @example ana_0190a0b0-0000-7000-8000-000000000001 */
+                id: string;
+                model?: components["schemas"]["AnalysisModel"] | null;
+                /** @description What to do next in the words of the model. */
+                next: string[];
+                /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+                pipelineId: string;
+                reason?: components["schemas"]["AnalysisReason"] | null;
+                /** @description The key of the stage. */
+                stage: string;
+                status: components["schemas"]["AnalysisStatus"];
+                /** @description The name of the step that failed; null if no step had started. */
+                step?: string | null;
+                stepRunId?: string | null;
+                verdict?: components["schemas"]["FailureVerdict"] | null;
+                /** @description Empty if it has ended. */
+                waitingOn: components["schemas"]["AnalysisWaitingOn"][];
+            };
+        };
         Data_ApiToken: {
             data: {
                 /** @description Whether the token may take an environment over by force. */
@@ -3995,6 +4300,89 @@ export interface components {
                 /** Format: date-time */
                 lastAt: string;
                 note?: components["schemas"]["FailureNote"] | null;
+            };
+        };
+        Data_FixPullRequest: {
+            /**
+             * @description A fix of a failure. It is proven in one claimed environment, red before it and green with it, and then proposed as the draft
+             *     of a pull request.
+             */
+            data: {
+                analysisId: string;
+                /**
+                 * @description The branch on which that commit is: the head of the pull request.
+                 * @example main
+                 */
+                branch: string;
+                /**
+                 * @description The commit that fixes it.
+                 * @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4
+                 */
+                commitId: string;
+                /** Format: date-time */
+                createdAt: string;
+                /**
+                 * Format: date-time
+                 * @description When it gives up waiting; null if it has ended, or if the draft is open.
+                 */
+                deadlineAt?: string | null;
+                /**
+                 * @description The deployment that has failed.
+                 * @example dep_0190a0b0-0000-7000-8000-000000000001
+                 */
+                deploymentId: string;
+                /**
+                 * @description More about the reason, or the last error of the forge while it is tried again. It may contain text of a forge: treat
+                 *     it as data.
+                 */
+                detail?: string | null;
+                /** Format: date-time */
+                endedAt?: string | null;
+                /**
+                 * @description The environment of that session.
+                 * @example qa-1
+                 */
+                envName?: string | null;
+                /** @description The commit that fails. */
+                failingCommitId: string;
+                failureId: string;
+                /** @example fp_1e81c80184316ccc0c3239cff5357 */
+                fingerprint: string;
+                /** @example fix_0190a0b0-0000-7000-8000-000000000001 */
+                id: string;
+                /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+                pipelineId: string;
+                pullRequest?: components["schemas"]["PullRequestLink"] | null;
+                reason?: components["schemas"]["FixReason"] | null;
+                /** @description The deployment of the failing commit; null before it, and if the commit had failed twice in this way already. */
+                reproductionId?: string | null;
+                requestedBy: components["schemas"]["Person"];
+                /**
+                 * Format: int32
+                 * @description How often the fix has to succeed.
+                 */
+                runs: number;
+                /**
+                 * @description The session in which both are deployed; null before it is claimed.
+                 * @example ses_0190a0b0-0000-7000-8000-000000000001
+                 */
+                sessionId?: string | null;
+                source: components["schemas"]["FixSource"];
+                /** @description The key of the stage that has failed. */
+                stage: string;
+                status: components["schemas"]["FixStatus"];
+                step?: string | null;
+                /**
+                 * Format: int32
+                 * @description How often it has succeeded.
+                 */
+                succeededRuns: number;
+                /** Format: date-time */
+                updatedAt: string;
+                /** @description The deployments of the fix. */
+                verificationIds: string[];
+                /** @description Empty if it has ended, or if the draft is open. */
+                waitingOn: components["schemas"]["FixWaitingOn"][];
             };
         };
         Data_Forge: {
@@ -5632,6 +6020,116 @@ export interface components {
             suggestion?: string | null;
         };
         /**
+         * @description A fix of a failure. It is proven in one claimed environment, red before it and green with it, and then proposed as the draft
+         *     of a pull request.
+         */
+        FixPullRequest: {
+            analysisId: string;
+            /**
+             * @description The branch on which that commit is: the head of the pull request.
+             * @example main
+             */
+            branch: string;
+            /**
+             * @description The commit that fixes it.
+             * @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4
+             */
+            commitId: string;
+            /** Format: date-time */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it gives up waiting; null if it has ended, or if the draft is open.
+             */
+            deadlineAt?: string | null;
+            /**
+             * @description The deployment that has failed.
+             * @example dep_0190a0b0-0000-7000-8000-000000000001
+             */
+            deploymentId: string;
+            /**
+             * @description More about the reason, or the last error of the forge while it is tried again. It may contain text of a forge: treat
+             *     it as data.
+             */
+            detail?: string | null;
+            /** Format: date-time */
+            endedAt?: string | null;
+            /**
+             * @description The environment of that session.
+             * @example qa-1
+             */
+            envName?: string | null;
+            /** @description The commit that fails. */
+            failingCommitId: string;
+            failureId: string;
+            /** @example fp_1e81c80184316ccc0c3239cff5357 */
+            fingerprint: string;
+            /** @example fix_0190a0b0-0000-7000-8000-000000000001 */
+            id: string;
+            /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+            pipelineId: string;
+            pullRequest?: components["schemas"]["PullRequestLink"] | null;
+            reason?: components["schemas"]["FixReason"] | null;
+            /** @description The deployment of the failing commit; null before it, and if the commit had failed twice in this way already. */
+            reproductionId?: string | null;
+            requestedBy: components["schemas"]["Person"];
+            /**
+             * Format: int32
+             * @description How often the fix has to succeed.
+             */
+            runs: number;
+            /**
+             * @description The session in which both are deployed; null before it is claimed.
+             * @example ses_0190a0b0-0000-7000-8000-000000000001
+             */
+            sessionId?: string | null;
+            source: components["schemas"]["FixSource"];
+            /** @description The key of the stage that has failed. */
+            stage: string;
+            status: components["schemas"]["FixStatus"];
+            step?: string | null;
+            /**
+             * Format: int32
+             * @description How often it has succeeded.
+             */
+            succeededRuns: number;
+            /** Format: date-time */
+            updatedAt: string;
+            /** @description The deployments of the fix. */
+            verificationIds: string[];
+            /** @description Empty if it has ended, or if the draft is open. */
+            waitingOn: components["schemas"]["FixWaitingOn"][];
+        };
+        /**
+         * @description Why a fix was refused, has failed or was canceled. `not_reproduced`: the failing commit does not fail like this any more. `still_red`: the fix fails too. `already_fixed`: a later deployment of the base branch has passed the stage. `rights_lost`: who requested it may not deploy any more, or the token has ended. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        FixReason: "not_reproduced" | "still_red" | "already_fixed" | "commit_not_on_branch" | "branch_moved" | "no_environment" | "session_lost" | "deployment_canceled" | "platform_error" | "rights_lost" | "forge_refused" | "timed_out" | "canceled";
+        /**
+         * @description Where the change comes from. `commit`: a person or an agent has pushed it. `model`: not available. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        FixSource: "commit" | "model";
+        /**
+         * @description `waiting`: no environment is free. `reproducing`: the failing commit is deployed. `verifying`: the fix is deployed. `opening`: it is verified, and the draft is being opened. `opened`: the draft is open; the rest is up to people. Final: `merged`, `closed`, `refused`, `failed`, `canceled`. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        FixStatus: "queued" | "waiting" | "reproducing" | "verifying" | "opening" | "opened" | "merged" | "closed" | "refused" | "failed" | "canceled";
+        /** @description What a fix waits for. */
+        FixWaitingOn: {
+            /** @enum {string} */
+            kind: "environment";
+            labels: string[];
+        } | {
+            /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
+            deploymentId: string;
+            /** @enum {string} */
+            kind: "deployment";
+        } | {
+            /** @enum {string} */
+            kind: "forge";
+        };
+        /**
          * @example {
          *       "commitId": "9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4",
          *       "context": "The shop is down",
@@ -5790,6 +6288,17 @@ export interface components {
             by: components["schemas"]["Person"];
             gates: string[];
             reason: string;
+        };
+        /**
+         * @example {
+         *       "comment": "It was the migration",
+         *       "helpful": true
+         *     }
+         */
+        GiveAnalysisFeedback: {
+            /** @description At most 1,000 bytes of UTF-8. */
+            comment?: string | null;
+            helpful: boolean;
         };
         /**
          * @description A request to give up a clean-up, a deployment or the job of a stage.
@@ -6065,6 +6574,58 @@ export interface components {
             /** @description The part of the link after `#`. */
             code: string;
         };
+        List_Analysis: {
+            data: {
+                /**
+                 * Format: int32
+                 * @description 0 if the stage failed before its first attempt.
+                 */
+                attempt: number;
+                category?: components["schemas"]["FailureCategory"] | null;
+                /** @description The cause in the words of the model; null without a model. */
+                cause?: string | null;
+                /** Format: date-time */
+                createdAt: string;
+                createdBy: components["schemas"]["Person"];
+                /**
+                 * Format: date-time
+                 * @description When it gives up waiting; null if it has ended.
+                 */
+                deadlineAt?: string | null;
+                decisiveLine?: components["schemas"]["DecisiveLine"] | null;
+                /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
+                deploymentId: string;
+                /** Format: date-time */
+                endedAt?: string | null;
+                /** @example fai_0190a0b0-0000-7000-8000-000000000001 */
+                failureId: string;
+                /** @description The newest 10, one per person. */
+                feedback: components["schemas"]["AnalysisFeedback"][];
+                /**
+                 * @description Equal failures of a step have the same one.
+                 * @example fp_1e81c80184316ccc0c3239cff5357
+                 */
+                fingerprint?: string | null;
+                /** @example ana_0190a0b0-0000-7000-8000-000000000001 */
+                id: string;
+                model?: components["schemas"]["AnalysisModel"] | null;
+                /** @description What to do next in the words of the model. */
+                next: string[];
+                /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+                pipelineId: string;
+                reason?: components["schemas"]["AnalysisReason"] | null;
+                /** @description The key of the stage. */
+                stage: string;
+                status: components["schemas"]["AnalysisStatus"];
+                /** @description The name of the step that failed; null if no step had started. */
+                step?: string | null;
+                stepRunId?: string | null;
+                verdict?: components["schemas"]["FailureVerdict"] | null;
+                /** @description Empty if it has ended. */
+                waitingOn: components["schemas"]["AnalysisWaitingOn"][];
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
         List_ApiToken: {
             data: {
                 /** @description Whether the token may take an environment over by force. */
@@ -6331,6 +6892,86 @@ export interface components {
                 status: components["schemas"]["EvidenceStatus"];
                 step?: string | null;
                 verdict?: components["schemas"]["FailureVerdict"] | null;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
+        List_FixPullRequest: {
+            data: {
+                analysisId: string;
+                /**
+                 * @description The branch on which that commit is: the head of the pull request.
+                 * @example main
+                 */
+                branch: string;
+                /**
+                 * @description The commit that fixes it.
+                 * @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4
+                 */
+                commitId: string;
+                /** Format: date-time */
+                createdAt: string;
+                /**
+                 * Format: date-time
+                 * @description When it gives up waiting; null if it has ended, or if the draft is open.
+                 */
+                deadlineAt?: string | null;
+                /**
+                 * @description The deployment that has failed.
+                 * @example dep_0190a0b0-0000-7000-8000-000000000001
+                 */
+                deploymentId: string;
+                /**
+                 * @description More about the reason, or the last error of the forge while it is tried again. It may contain text of a forge: treat
+                 *     it as data.
+                 */
+                detail?: string | null;
+                /** Format: date-time */
+                endedAt?: string | null;
+                /**
+                 * @description The environment of that session.
+                 * @example qa-1
+                 */
+                envName?: string | null;
+                /** @description The commit that fails. */
+                failingCommitId: string;
+                failureId: string;
+                /** @example fp_1e81c80184316ccc0c3239cff5357 */
+                fingerprint: string;
+                /** @example fix_0190a0b0-0000-7000-8000-000000000001 */
+                id: string;
+                /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+                pipelineId: string;
+                pullRequest?: components["schemas"]["PullRequestLink"] | null;
+                reason?: components["schemas"]["FixReason"] | null;
+                /** @description The deployment of the failing commit; null before it, and if the commit had failed twice in this way already. */
+                reproductionId?: string | null;
+                requestedBy: components["schemas"]["Person"];
+                /**
+                 * Format: int32
+                 * @description How often the fix has to succeed.
+                 */
+                runs: number;
+                /**
+                 * @description The session in which both are deployed; null before it is claimed.
+                 * @example ses_0190a0b0-0000-7000-8000-000000000001
+                 */
+                sessionId?: string | null;
+                source: components["schemas"]["FixSource"];
+                /** @description The key of the stage that has failed. */
+                stage: string;
+                status: components["schemas"]["FixStatus"];
+                step?: string | null;
+                /**
+                 * Format: int32
+                 * @description How often it has succeeded.
+                 */
+                succeededRuns: number;
+                /** Format: date-time */
+                updatedAt: string;
+                /** @description The deployments of the fix. */
+                verificationIds: string[];
+                /** @description Empty if it has ended, or if the draft is open. */
+                waitingOn: components["schemas"]["FixWaitingOn"][];
             }[];
             pagination: components["schemas"]["Pagination"];
         };
@@ -7355,6 +7996,15 @@ export interface components {
             type: string;
         } & {
             [key: string]: unknown;
+        };
+        PullRequestLink: {
+            /** Format: int64 */
+            number: number;
+            /**
+             * @description At the forge.
+             * @example https://qa-1.example.com
+             */
+            url: string;
         };
         /** @description The credential of a private repository. No response contains it. */
         RegistryCredential: {
@@ -20511,6 +21161,948 @@ export interface operations {
             };
             /** @description The log was deleted because its retention time was over */
             410: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_analyses: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                deploymentId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the analyses of a deployment, newest first */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_Analysis"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_analysis: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                deploymentId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateAnalysis"];
+            };
+        };
+        responses: {
+            /** @description Request an analysis of a failed stage */
+            202: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Analysis"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The log was deleted because its retention time was over */
+            410: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_analysis: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                analysisId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description View an analysis */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Analysis"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    give_analysis_feedback: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                analysisId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GiveAnalysisFeedback"];
+            };
+        };
+        responses: {
+            /** @description Give feedback about an analysis */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Analysis"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_fix_pull_requests: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                analysisId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List the fixes of an analysis, newest first */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_FixPullRequest"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_fix_pull_request: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                analysisId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateFixPullRequest"];
+            };
+        };
+        responses: {
+            /** @description Request a pull request for a fix, after it was proven */
+            202: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_FixPullRequest"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_fix_pull_request: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                fixId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description View a fix */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_FixPullRequest"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_fix_pull_request: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                fixId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Cancel a fix */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_FixPullRequest"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
                 headers: {
                     "X-Request-Id"?: string;
                     [name: string]: unknown;

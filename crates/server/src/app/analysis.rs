@@ -85,7 +85,7 @@ pub async fn list(
 }
 
 /// Requires the right to request analyses of a deployment. It depends on whose session the deployment was made in.
-async fn require(command: &mut Command, deployment: DeploymentId) -> Result<(), Failure> {
+pub async fn require(command: &mut Command, deployment: DeploymentId) -> Result<(), Failure> {
     let found = command.owner_of_deployment(deployment).await?;
     let (pipeline, owner) = found.ok_or_else(Failure::not_found)?;
     let is_own = owner.is_some_and(|owner| command.principal().owns(owner));

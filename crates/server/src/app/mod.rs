@@ -21,6 +21,7 @@ pub mod environment_list;
 pub mod event;
 pub mod evidence;
 pub mod failure;
+pub mod fix;
 pub mod forge;
 pub mod freeze;
 pub mod group;

@@ -30,6 +30,11 @@ impl WebUrls<'_> {
         self.page(format_args!("deployments/{id}"))
     }
 
+    /// Returns the address of a deployment without its id.
+    pub fn deployments(self) -> Option<String> {
+        self.page(format_args!("deployments/"))
+    }
+
     fn page(self, path: std::fmt::Arguments<'_>) -> Option<String> {
         Some(self.public_url?.join(&format!("/o/{}/{path}", self.organization)))
     }

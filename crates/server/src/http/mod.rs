@@ -17,6 +17,7 @@ mod environment_pool;
 mod event;
 mod evidence;
 mod failure;
+mod fix;
 mod forge;
 mod freeze;
 mod give_up;

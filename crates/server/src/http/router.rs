@@ -15,11 +15,11 @@ use crate::app::next_action::API_ROOT;
 use crate::http::rules::{not_modified, openapi, schema};
 use crate::http::{
     analysis, approval, browser_session, cache, cleanup, definition_schema, deployment, deployment_stream,
-    docs, environment, environment_hold, environment_list, environment_pool, event, evidence, failure, forge,
-    freeze, give_up, group, handover, health, id_token, lasting_environment, live_session, log, log_index,
-    log_search, log_stream, me, member, middleware, oauth, oidc, organization, pipeline, pipeline_steps,
-    registry_step, role_grant, runner, runner_pool, secret, service_account, session, sign_in, sign_in_link,
-    step_registry, summary, token, transfer, trust_policy, version, watch,
+    docs, environment, environment_hold, environment_list, environment_pool, event, evidence, failure, fix,
+    forge, freeze, give_up, group, handover, health, id_token, lasting_environment, live_session, log,
+    log_index, log_search, log_stream, me, member, middleware, oauth, oidc, organization, pipeline,
+    pipeline_steps, registry_step, role_grant, runner, runner_pool, secret, service_account, session,
+    sign_in, sign_in_link, step_registry, summary, token, transfer, trust_policy, version, watch,
 };
 
 #[derive(OpenApi)]
@@ -109,6 +109,9 @@ fn api() -> ApiRouter {
         .routes(routes!(analysis::list_analyses, analysis::create_analysis))
         .routes(routes!(analysis::get_analysis))
         .routes(routes!(analysis::give_analysis_feedback))
+        .routes(routes!(fix::list_fix_pull_requests, fix::create_fix_pull_request))
+        .routes(routes!(fix::get_fix_pull_request))
+        .routes(routes!(fix::cancel_fix_pull_request))
         .routes(routes!(failure::list_failures))
         .routes(routes!(failure::get_failure))
         .routes(routes!(failure::write_failure_note))

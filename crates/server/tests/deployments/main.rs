@@ -27,6 +27,7 @@ mod evidence;
 mod evidence_workers;
 mod examples;
 mod filters;
+mod fixes;
 mod fixture;
 mod give_up;
 mod id_tokens;

@@ -146,6 +146,10 @@ pub fn helpful(_: &str) -> Value {
     json!({ "helpful": true })
 }
 
+pub fn fix(_: &str) -> Value {
+    json!({ "source": "commit", "commitId": "f".repeat(40), "branch": "fix" })
+}
+
 pub fn note(_: &str) -> Value {
     json!({ "text": "retry" })
 }

@@ -249,8 +249,13 @@ impl PermissionFixture {
     /// Returns the pipeline of a target.
     pub async fn pipeline_of(&self, target: &str) -> String {
         let first = target.split('/').next().unwrap();
-        let records =
-            [("dep_", "deployments"), ("sec_", "secrets"), ("apr_", "approvals"), ("ana_", "analyses")];
+        let records = [
+            ("dep_", "deployments"),
+            ("sec_", "secrets"),
+            ("apr_", "approvals"),
+            ("ana_", "analyses"),
+            ("fix_", "fix-pull-requests"),
+        ];
         match records.iter().find(|(prefix, _)| first.starts_with(prefix)) {
             Some((_, records)) => {
                 let path = format!("/organizations/acme/{records}/{first}");

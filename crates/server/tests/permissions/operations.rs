@@ -5,7 +5,7 @@ use serde_json::Value;
 
 pub use crate::bodies::{DIGEST, OWNER, PIPELINE_ID};
 use crate::bodies::{
-    aged, agreed, because, commit, definition, described, developer, disagreed, forge, freeze, group,
+    aged, agreed, because, commit, definition, described, developer, disagreed, fix, forge, freeze, group,
     helpful, hold, labels, maintainer, member, named, network, none, note, overridden, password, pipeline,
     registry, repositories, secret, service_account, to_owner, trust_policy, uses, value, wrong_code,
     wrong_password,
@@ -48,6 +48,12 @@ const NARROWED: [&str; 12] = [
 /// Operations for which either of two scopes is needed, depending on the body. A token that has neither is
 /// referred to the one that lets it do less.
 pub const LESSER_SCOPE: [(&str, &str); 1] = [("create_secret", WRITE)];
+
+/// Returns the scopes that a token needs besides that of the row.
+pub fn further_scopes(row: &Row) -> &'static [&'static str] {
+    // Its session is claimed, and deployed to, with the rights of this token.
+    if row.operation == "create_fix_pull_request" { &[HOLD, DEPLOY_OWN] } else { &[] }
+}
 
 const OWN_ME: &str = "/organizations/{orgId}/me";
 const ORGANIZATION: &str = "/organizations/{orgId}";
@@ -120,6 +126,9 @@ const STEP_EVIDENCE: &str = "/organizations/{orgId}/deployments/{deploymentId}/s
 const ANALYSES: &str = "/organizations/{orgId}/deployments/{deploymentId}/analyses";
 const ANALYSIS: &str = "/organizations/{orgId}/analyses/{analysisId}";
 const ANALYSIS_FEEDBACK: &str = "/organizations/{orgId}/analyses/{analysisId}/feedback";
+const FIXES: &str = "/organizations/{orgId}/analyses/{analysisId}/fix-pull-requests";
+const FIX: &str = "/organizations/{orgId}/fix-pull-requests/{fixId}";
+const FIX_CANCEL: &str = "/organizations/{orgId}/fix-pull-requests/{fixId}/cancel";
 const FAILURES: &str = "/organizations/{orgId}/failures";
 const FAILURE: &str = "/organizations/{orgId}/failures/{fingerprint}";
 const FAILURE_NOTE: &str = "/organizations/{orgId}/failures/{fingerprint}/note";
@@ -291,6 +300,10 @@ pub const ROWS: &[Row] = &[
     row("create_analysis",        ("POST", ANALYSES),     DEVELOPER,  WRITE,      202, Target::FailedDeployment, none),
     row("get_analysis",           ("GET", ANALYSIS),      VIEWER,     READ,       200, Target::Analysis,        none),
     row("give_analysis_feedback", ("POST", ANALYSIS_FEEDBACK), DEVELOPER, WRITE,  200, Target::Analysis,        helpful),
+    row("list_fix_pull_requests", ("GET", FIXES),         VIEWER,     READ,       200, Target::Analysis,        none),
+    row("create_fix_pull_request", ("POST", FIXES),       DEVELOPER,  WRITE,      202, Target::FixableAnalysis, fix),
+    row("get_fix_pull_request",   ("GET", FIX),           VIEWER,     READ,       200, Target::Fix,             none),
+    row("cancel_fix_pull_request", ("POST", FIX_CANCEL),  MAINTAINER, WRITE,      200, Target::Fix,             none),
     row("list_failures",          ("GET", FAILURES),      VIEWER,     READ,       200, Target::Nothing,         none),
     row("get_failure",            ("GET", FAILURE),       VIEWER,     READ,       200, Target::Failure,         none),
     row("write_failure_note",     ("PUT", FAILURE_NOTE),  DEVELOPER,  WRITE,      200, Target::Failure,         note),
@@ -375,7 +388,7 @@ pub const ROWS: &[Row] = &[
 impl Row {
     /// Returns whether the path names a pipeline.
     pub fn is_of_pipeline(&self) -> bool {
-        ["{pipelineId}", "{deploymentId}", "{secretId}", "{approvalId}", "{analysisId}"]
+        ["{pipelineId}", "{deploymentId}", "{secretId}", "{approvalId}", "{analysisId}", "{fixId}"]
             .iter()
             .any(|variable| self.path.contains(variable))
     }

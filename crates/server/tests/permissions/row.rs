@@ -72,6 +72,10 @@ pub enum Target {
     FailedDeployment,
     /// An analysis of that failure, which has succeeded.
     Analysis,
+    /// The same, of a pipeline whose fixes can be verified.
+    FixableAnalysis,
+    /// A fix that has not begun, requested by the owner.
+    Fix,
     /// The fingerprint of a failure.
     Failure,
     Runner,

@@ -136,10 +136,13 @@ impl PermissionFixture {
             }
             Target::FailedStep => self.failed_step().await.0,
             Target::FailedDeployment => self.failed_deployment().await,
-            Target::Analysis => {
-                let deployment = self.failed_deployment().await;
-                let path = format!("/organizations/{organization}/deployments/{deployment}/analyses");
-                self.server.post(&path, &self.owner.token, json!({})).await.succeeded(202).field("id")
+            Target::Analysis => self.analysis().await,
+            Target::FixableAnalysis => self.fixable_analysis().await,
+            Target::Fix => {
+                let analysis = self.fixable_analysis().await;
+                let path = format!("/organizations/{organization}/analyses/{analysis}/fix-pull-requests");
+                let body = crate::bodies::fix("");
+                self.server.post(&path, &self.owner.token, body).await.succeeded(202).field("id")
             }
             Target::Failure => self.failed_step().await.1,
             Target::Session => {
@@ -186,6 +189,31 @@ impl PermissionFixture {
     async fn failed_deployment(&self) -> String {
         let (step, _) = self.failed_step().await;
         step.split_once('/').unwrap().0.to_owned()
+    }
+
+    async fn analysis(&self) -> String {
+        let (organization, deployment) = (&self.owner.organization, self.failed_deployment().await);
+        let path = format!("/organizations/{organization}/deployments/{deployment}/analyses");
+        self.server.post(&path, &self.owner.token, json!({})).await.succeeded(202).field("id")
+    }
+
+    /// Creates an analysis of a pipeline whose repository has a forge, and which names environments for fixes.
+    async fn fixable_analysis(&self) -> String {
+        let (organization, analysis) = (&self.owner.organization, self.analysis().await);
+        let pipeline = self.pipeline_of(&analysis).await;
+        for statement in [
+            "update pipelines set repository = 'https://github.com/acme/shop' where 'pip_' || id::text = $1",
+            "update pipeline_versions set definition = definition || '{\"fix\": {\"labels\": [\"qa\"]}}'
+             where 'pip_' || pipeline_id::text = $1",
+        ] {
+            let done = sqlx::query(statement).bind(&pipeline).execute(&self.pool).await.unwrap();
+            assert_eq!(done.rows_affected(), 1, "{statement}");
+        }
+        let forge = crate::bodies::forge("of-fixes");
+        let path = format!("/organizations/{organization}/forges");
+        let connected = self.server.post(&path, &self.owner.token, forge).await;
+        assert!([201, 409].contains(&connected.status), "{}", connected.text);
+        analysis
     }
 
     async fn registry(&self) -> String {

@@ -7,6 +7,7 @@ use greenroom_domain::deployment::{
     DeploymentStatus, JobStatus, Purpose, Reason, StageStatus, StepStatus, Trigger,
 };
 use greenroom_domain::failure::VerdictKind;
+use greenroom_domain::fix::FixStatus;
 use greenroom_domain::forge::ForgeKind;
 use greenroom_domain::role::Role;
 use greenroom_domain::role_grant::is_grantable;
@@ -66,6 +67,14 @@ fn checks_of_analyses_allow_the_values_of_the_domain() {
     assert_eq!(listed("create table analyses (", "check ((status in (", ")"), texts(AnalysisStatus::FINAL));
     assert_eq!(listed("create table analyses (", "reason in (", ")"), texts(AnalysisReason::ALL));
     assert_eq!(listed("create table analyses (", "verdict in (", ")"), texts(VerdictKind::ALL));
+}
+
+#[test]
+fn checks_of_fixes_allow_the_values_of_the_domain() {
+    assert_eq!(listed("create table fixes (", "status in (", ")"), texts(FixStatus::ALL));
+    assert_eq!(listed("create table fixes (", "check ((status in (", ")"), texts(FixStatus::FINAL));
+    let live: Vec<_> = FixStatus::ALL.iter().copied().filter(|status| !status.is_final()).collect();
+    assert_eq!(listed("create unique index fixes_live", "status in (", ")"), texts(&live));
 }
 
 #[test]

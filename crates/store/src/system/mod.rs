@@ -9,6 +9,7 @@ pub mod deployment_progress;
 pub mod expiry;
 pub mod failure;
 pub mod feed;
+pub mod fix;
 pub mod housekeeping;
 pub mod identity;
 pub mod installation;

@@ -83,8 +83,8 @@ pub struct NewStatus<'a> {
     pub commit: &'a str,
     pub context: &'a str,
     pub state: StatusState,
-    /// What a click on it opens.
-    pub url: &'a str,
+    /// What a click on it opens, if there is something.
+    pub url: Option<&'a str>,
     /// The forge shows 140 characters; what is longer is cut.
     pub description: &'a str,
 }

@@ -29,12 +29,14 @@ impl Api {
         if !is_commit_id(status.commit) {
             return Err(ForgeError::Input("such an id of a commit"));
         }
-        let body = json!({
+        let mut body = json!({
             "state": status.state.as_str(),
-            "target_url": status.url,
             "description": cut(status.description, MAX_DESCRIPTION_CHARACTERS),
             "context": status.context,
         });
+        if let Some(url) = status.url {
+            body["target_url"] = url.into();
+        }
         let StatusBody {} = self.post(&format!("/statuses/{}", status.commit), &body).await?;
         Ok(())
     }

@@ -182,6 +182,12 @@ fn next_calls(evidence: &DeploymentEvidence, principal: &Principal) -> String {
         "- Deploy a fix in your session: `POST {sessions}/deploy` with `{{\"commitId\": \"…\", \"branch\": \"…\"}}`"
     );
     let _ = writeln!(text, "- See whether it is gone: `GET {base}/deployments/DEPLOYMENT/evidence`");
+    let _ = writeln!(
+        text,
+        "- Have the fix proven, red and green, and a draft of a pull request opened: `POST {base}/deployments/{deployment}/analyses`, \
+         then `POST {base}/analyses/ANALYSIS/fix-pull-requests` with \
+         `{{\"source\": \"commit\", \"commitId\": \"…\", \"branch\": \"…\"}}`"
+    );
     text
 }
 

@@ -51,6 +51,7 @@ const PATH_VARIABLES: &[(&str, &str)] = &[
     ("stepVersion", "2.3.0"),
     ("groupId", "grp_0190a0b0-0000-7000-8000-000000000001"),
     ("analysisId", "ana_0190a0b0-0000-7000-8000-000000000001"),
+    ("fixId", "fix_0190a0b0-0000-7000-8000-000000000001"),
     ("approvalId", "apr_0190a0b0-0000-7000-8000-000000000001"),
     ("fingerprint", "fp_1e81c80184316ccc0c3239cff5357"),
     ("tokenId", "tok_0190a0b0-0000-7000-8000-000000000001"),
@@ -150,6 +151,9 @@ fn body(schema: &str) -> Option<Value> {
         "CreateAnalysis" => json!({ "stage": "deploy" }),
         "CreateApiToken" => json!({ "name": "ci/storefront", "kind": "ci" }),
         "CreateDeployment" => json!({ "commitId": COMMIT }),
+        "CreateFixPullRequest" => {
+            json!({ "source": "commit", "commitId": COMMIT, "branch": "fix-migration" })
+        }
         "CreatePipeline" => json!({
             "name": "Guestbook",
             "repository": "https://git.example.com/acme/guestbook.git",

@@ -170,6 +170,13 @@ pub struct AnalysisPath {
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Path)]
+pub struct FixPath {
+    pub fix_id: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Path)]
 pub struct RunnerPath {
     pub runner_id: String,
 }

@@ -78,6 +78,11 @@ async fn find_owner(
             Ok(analysis) => app.store.pipeline_of_analysis(organization, analysis).await?,
             Err(_) => None,
         }
+    } else if let Some(text) = variable("fixId") {
+        match text.parse() {
+            Ok(fix) => app.store.pipeline_of_fix(organization, fix).await?,
+            Err(_) => None,
+        }
     } else if let Some(text) = variable("approvalId") {
         match text.parse() {
             Ok(approval) => app.store.pipeline_of_approval(organization, approval).await?,

@@ -101,7 +101,7 @@ async fn a_status_and_branches() {
             commit: COMMIT,
             context: VERIFIED_CONTEXT,
             state: StatusState::Success,
-            url: "https://greenroom.test/fixes/1",
+            url: Some("https://greenroom.test/fixes/1"),
             description: &"ä".repeat(200),
         };
         client.status(&status).await.unwrap();
@@ -109,7 +109,7 @@ async fn a_status_and_branches() {
             commit: COMMIT.to_owned(),
             context: "greenroom/verified".to_owned(),
             state: "success".to_owned(),
-            url: status.url.to_owned(),
+            url: status.url.unwrap().to_owned(),
             description: "ä".repeat(140),
         };
         assert_eq!(forge.state().statuses, [expected], "{dialect:?}");

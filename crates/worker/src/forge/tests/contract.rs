@@ -27,7 +27,7 @@ async fn call_everything(forge: &dyn Forge, branch: &str) {
             commit: COMMIT,
             context: VERIFIED_CONTEXT,
             state,
-            url: "https://greenroom.test/fixes/1",
+            url: Some("https://greenroom.test/fixes/1"),
             description: "red, then green",
         };
         forge.status(&status).await.unwrap();
