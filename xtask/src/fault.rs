@@ -3,12 +3,14 @@
 //! bugs in `fault/planted.rs`.
 
 mod deployments;
+mod fixes;
 mod gates;
 mod key_rotation;
 mod overload;
 mod planted;
 mod second_installation;
 mod steps;
+mod verdicts;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -33,6 +35,10 @@ pub(crate) enum Target {
     KeyRotation(key_rotation::Options),
     /// Deployments of locked pipelines while the registry of their steps moves a tag and dies. Same exit codes
     Steps(steps::Options),
+    /// Failures of known causes, and the verdicts about them. Same exit codes
+    Verdicts(verdicts::Options),
+    /// Fixes of failures, while what they need is killed. Same exit codes
+    Fixes(fixes::Options),
     /// Campaigns against daemons with planted bugs, each of which must be found
     Planted(planted::Options),
     /// Checks that every planted bug can still be planted: its patch applies, and the result compiles
@@ -76,6 +82,8 @@ pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<Exit
         Target::Overload(options) => overload::run(workspace, options),
         Target::KeyRotation(options) => key_rotation::run(workspace, options),
         Target::Steps(options) => steps::run(workspace, options),
+        Target::Verdicts(options) => verdicts::run(workspace, options),
+        Target::Fixes(options) => fixes::run(workspace, options),
         Target::Planted(options) => planted::run(workspace, options),
         Target::CheckPlanted => planted::check(workspace),
         Target::SecondInstallation(options) => second_installation::run(workspace, options),

@@ -10,7 +10,8 @@ const MAX_FINDINGS_PER_PROPERTY: usize = 5;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
     /// `L1` to `L12` of a lock, `D1` to `D13` of deployments, `G1` to `G7` of lasting environments, `G8` to
-    /// `G12` of approvals, `S1` to `S4` of steps of registries, or `internal` for a response that must never be sent.
+    /// `G12` of approvals, `S1` to `S4` of steps of registries, `V1` to `V5` of verdicts,
+    /// `F1` to `F4` of fixes, or `internal` for a response that must never be sent.
     pub(crate) property: &'static str,
     pub(crate) text: String,
 }

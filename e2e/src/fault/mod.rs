@@ -10,6 +10,7 @@ mod deployments;
 mod fault_schedule;
 mod faults;
 mod finding;
+mod fixes;
 mod fixture;
 mod gates;
 mod handover;
@@ -27,6 +28,7 @@ mod settle;
 mod stack;
 mod steps;
 mod target;
+mod verdicts;
 
 use std::process::ExitCode;
 
@@ -47,6 +49,10 @@ pub(crate) enum Fault {
     KeyRotation(key_rotation::KeyRotation),
     /// Deployments of locked pipelines while the registry of their steps moves a tag and dies. Same exit codes.
     Steps(steps::Steps),
+    /// Failures of known causes, and what Greenroom finds out about them. Same exit codes.
+    Verdicts(verdicts::Verdicts),
+    /// Fixes of failures, while what they need is killed. Same exit codes.
+    Fixes(fixes::Fixes),
     /// The attacker process of `overload`.
     #[command(hide = true)]
     Attacker(overload::Attacker),
@@ -60,6 +66,8 @@ pub(crate) async fn run(what: Fault) -> anyhow::Result<ExitCode> {
         Fault::Overload(options) => Box::pin(overload::run(options)).await,
         Fault::KeyRotation(options) => Box::pin(key_rotation::run(options)).await,
         Fault::Steps(options) => Box::pin(steps::run(options)).await,
+        Fault::Verdicts(options) => Box::pin(verdicts::run(options)).await,
+        Fault::Fixes(options) => Box::pin(fixes::run(options)).await,
         Fault::Attacker(arguments) => overload::run_attacker(arguments).await.map(|()| ExitCode::SUCCESS),
     };
     // A campaign that could not be carried out must not be taken for one that found violations.

@@ -42,6 +42,11 @@ impl Daemon {
         })
     }
 
+    /// Creates another daemon with the same settings, without starting it.
+    pub(crate) fn another(&self, log: PathBuf) -> anyhow::Result<Self> {
+        Self::new(self.role, self.program.clone(), log, self.variables.clone())
+    }
+
     /// Starts it, unless it runs.
     pub(crate) fn start(&mut self) -> anyhow::Result<()> {
         self.start_without("")

@@ -24,7 +24,7 @@ mod script;
 mod secrets;
 pub(crate) mod services;
 mod stage_folder;
-mod step;
+pub(crate) mod step;
 mod target;
 mod watch;
 

@@ -100,12 +100,12 @@ impl Parts {
                 ("GREENROOM_TEMPORAL_ADDRESS", services.temporal_address.clone()),
                 ("GREENROOM_LOG", options.log_level.clone()),
                 ("GREENROOM_OBJECTS", format!("file://{}", folder.join("objects").display())),
+                (KEY_FILE_VARIABLE, key_file.display().to_string()),
             ];
             if role == "serve" {
                 variables.extend([
                     ("GREENROOM_LISTEN", format!("127.0.0.1:{port}")),
                     ("GREENROOM_JOB_LEASE_SECONDS", options.lease_seconds.to_string()),
-                    (KEY_FILE_VARIABLE, key_file.display().to_string()),
                 ]);
                 variables.extend(options.server_variables.clone());
             }
@@ -225,6 +225,15 @@ impl Parts {
     /// Runs an operator's command directly on the database and returns its output.
     pub(crate) async fn admin(&self, arguments: &[&str]) -> anyhow::Result<Value> {
         admin_json(&self.programs.daemon, &self.services.database_url, arguments).await
+    }
+
+    /// Starts a second worker with the settings of the first.
+    pub(crate) async fn start_second_worker(&self) -> anyhow::Result<Daemon> {
+        let log = self.folder.join("logs").join("worker-2.log");
+        let mut worker = self.worker.lock().await.another(log)?;
+        worker.start()?;
+        worker.ready().await?;
+        Ok(worker)
     }
 
     /// Sends SIGKILL to a part.
