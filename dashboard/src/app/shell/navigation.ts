@@ -20,15 +20,15 @@ export type Entry = {
 };
 
 export const MAIN: readonly Entry[] = [
-  { label: shell.home, to: (org) => paths.home(org), key: "g h", phone: true, count: needsOf },
-  { label: shell.environments, to: (org) => paths.environments(org), key: "g e", phone: true, count: environmentsOf },
-  { label: shell.lasting, to: (org) => paths.lasting(org), key: "g l" },
-  { label: shell.pipelines, to: (org) => paths.pipelines(org), key: "g p" },
-  { label: shell.deployments, to: (org) => paths.deployments(org), key: "g d", phone: true, count: liveOf },
-  { label: shell.failures, to: (org) => paths.failures(org), key: "g f" },
+  { label: shell.home, to: paths.home, key: "g h", phone: true, count: needsOf },
+  { label: shell.environments, to: paths.environments, key: "g e", phone: true, count: environmentsOf },
+  { label: shell.lasting, to: paths.lasting, key: "g l" },
+  { label: shell.pipelines, to: paths.pipelines, key: "g p" },
+  { label: shell.deployments, to: paths.deployments, key: "g d", phone: true, count: liveOf },
+  { label: shell.failures, to: paths.failures, key: "g f" },
   {
     label: shell.approvals,
-    to: (org) => paths.approvals(org),
+    to: paths.approvals,
     key: "g a",
     phone: true,
     count: approvalsOf,
@@ -37,28 +37,28 @@ export const MAIN: readonly Entry[] = [
 ];
 
 export const ORGANIZATION: readonly Entry[] = [
-  { label: shell.secrets, to: (org) => paths.secrets(org) },
-  { label: shell.freezes, to: (org) => paths.freezes(org) },
-  { label: shell.stepRegistries, to: (org) => paths.stepRegistries(org) },
-  { label: shell.forges, to: (org) => paths.forges(org) },
-  { label: shell.runners, to: (org) => paths.runners(org) },
-  { label: shell.members, to: (org) => paths.members(org) },
-  { label: shell.groups, to: (org) => paths.groups(org) },
-  { label: shell.serviceAccounts, to: (org) => paths.serviceAccounts(org) },
-  { label: shell.apiTokens, to: (org) => paths.apiTokens(org), key: "g s" },
-  { label: shell.general, to: (org) => paths.general(org) },
+  { label: shell.secrets, to: paths.secrets },
+  { label: shell.freezes, to: paths.freezes },
+  { label: shell.stepRegistries, to: paths.stepRegistries },
+  { label: shell.forges, to: paths.forges },
+  { label: shell.runners, to: paths.runners },
+  { label: shell.members, to: paths.members },
+  { label: shell.groups, to: paths.groups },
+  { label: shell.serviceAccounts, to: paths.serviceAccounts },
+  { label: shell.apiTokens, to: paths.apiTokens, key: "g s" },
+  { label: shell.general, to: paths.general },
 ];
 
 /** The pages below Organization settings. */
 export const SETTINGS: readonly Entry[] = [
-  { label: shell.general, to: (org) => paths.general(org) },
-  { label: shell.members, to: (org) => paths.members(org) },
-  { label: shell.groups, to: (org) => paths.groups(org) },
-  { label: shell.serviceAccounts, to: (org) => paths.serviceAccounts(org) },
-  { label: shell.apiTokens, to: (org) => paths.apiTokens(org) },
-  { label: shell.secrets, to: (org) => paths.secrets(org) },
-  { label: shell.freezes, to: (org) => paths.freezes(org) },
-  { label: shell.forges, to: (org) => paths.forges(org) },
+  { label: shell.general, to: paths.general },
+  { label: shell.members, to: paths.members },
+  { label: shell.groups, to: paths.groups },
+  { label: shell.serviceAccounts, to: paths.serviceAccounts },
+  { label: shell.apiTokens, to: paths.apiTokens },
+  { label: shell.secrets, to: paths.secrets },
+  { label: shell.freezes, to: paths.freezes },
+  { label: shell.forges, to: paths.forges },
 ];
 
 /** Turns to confirm, requests to hand over, and approvals. */
