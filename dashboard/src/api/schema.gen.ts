@@ -1716,7 +1716,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the fixes of an analysis, newest first */
+        /**
+         * List the fixes of an analysis, newest first
+         * @description Those that have ended stay in the list, as long as the analysis is kept: 400 days unless the server is configured otherwise.
+         *     `total` is exact up to 10,000.
+         */
         get: operations["list_fix_pull_requests"];
         put?: never;
         /**

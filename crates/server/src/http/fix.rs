@@ -52,6 +52,9 @@ pub async fn create_fix_pull_request(
 }
 
 /// List the fixes of an analysis, newest first
+///
+/// Those that have ended stay in the list, as long as the analysis is kept: 400 days unless the server is configured otherwise.
+/// `total` is exact up to 10,000.
 #[utoipa::path(get, path = "/organizations/{orgId}/analyses/{analysisId}/fix-pull-requests", tag = "failures",
     params(OrganizationPath, AnalysisPath, PageQuery),
     responses((status = 200, body = List<FixPullRequest>), ReadProblems))]

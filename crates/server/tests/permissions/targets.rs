@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::fixture::{Identity, PermissionFixture};
 use crate::operations::{Target, WITH_ENVIRONMENT, WITH_TEARDOWN};
+use crate::support::DEFINITION;
 use crate::support::steps::{new_version, publish};
 
 impl PermissionFixture {
@@ -201,14 +202,15 @@ impl PermissionFixture {
     async fn fixable_analysis(&self) -> String {
         let (organization, analysis) = (&self.owner.organization, self.analysis().await);
         let pipeline = self.pipeline_of(&analysis).await;
-        for statement in [
-            "update pipelines set repository = 'https://github.com/acme/shop' where 'pip_' || id::text = $1",
-            "update pipeline_versions set definition = definition || '{\"fix\": {\"labels\": [\"qa\"]}}'
-             where 'pip_' || pipeline_id::text = $1",
-        ] {
-            let done = sqlx::query(statement).bind(&pipeline).execute(&self.pool).await.unwrap();
-            assert_eq!(done.rows_affected(), 1, "{statement}");
-        }
+        let statement =
+            "update pipelines set repository = 'https://github.com/acme/shop' where 'pip_' || id::text = $1";
+        let done = sqlx::query(statement).bind(&pipeline).execute(&self.pool).await.unwrap();
+        assert_eq!(done.rows_affected(), 1);
+        let environments = "fix: {labels: [fixes]}\nephemeralEnvironments: {fix-1: {labels: [fixes]}}\n";
+        let body = json!({ "definition": format!("{DEFINITION}{environments}") });
+        let path = format!("/organizations/{organization}/pipelines/{pipeline}");
+        let updated = self.server.request(Method::PUT, &path, Some(&self.owner.token), Some(body)).await;
+        updated.succeeded(200);
         let forge = crate::bodies::forge("of-fixes");
         let path = format!("/organizations/{organization}/forges");
         let connected = self.server.post(&path, &self.owner.token, forge).await;
