@@ -78,6 +78,8 @@ test("a change by another admin meanwhile is not overwritten", async ({ open, st
   await api.send("owner", "PATCH", `/forges/${name}`, { repositories: ["github.com/theirs"] });
   await change.getByRole("button", { name: "Save" }).click();
   await expect(change.getByRole("alert")).toContainText(/has changed/i);
+  await page.keyboard.press("Escape");
+  await expect(change).toBeHidden();
   await expect(rowOf(page, name)).toContainText("github.com/theirs");
 });
 

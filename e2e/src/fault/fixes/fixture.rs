@@ -74,7 +74,8 @@ impl FixFixture {
         let folder = &parts.folder;
         let repository = Repository::make(&folder.join("repositories"), folder.join("work")).await?;
         let forge = RecordingForge::start(Dialect::Github).await;
-        forge.state().branches.insert("main".to_owned(), repository.main().await?);
+        let main = repository.main().await?;
+        forge.state().branches.insert("main".to_owned(), main);
         let url = parts.url_of_repository(repository::NAME);
         let served = url.trim_start_matches("http://");
         let own = format!("/organizations/{ORGANIZATION}");
