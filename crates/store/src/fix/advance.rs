@@ -26,7 +26,8 @@ impl Store {
         if due.is_overdue {
             return self.end_fix(due, FixReason::TimedOut, None).await;
         }
-        // What is decided here is decided again under the lock of the environment, if it is more than waiting.
+        // No row is locked: a deployment that has ended stays so, and whether the session still holds the environment is checked
+        // again, with the environment's row locked, before the fix is deployed.
         let mut reading = self.system_transaction(due.organization_id).await?;
         let outcome = reading.outcome_of(due, deployment).await?;
         let holder = reading.holder_of(environment).await?;
@@ -74,6 +75,8 @@ impl Store {
         }
         let locked = command.lock_environment_by_id(environment).await?;
         let Some(locked) = locked.filter(|locked| locked.is_held_by(session)) else {
+            // It has locked the environment's row, which the end of the fix locks too.
+            drop(command);
             return self.end_fix(due, FixReason::SessionLost, None).await;
         };
         let id = command.deploy_for_fix(&locked, session, (&fix.commit_id, Some(&fix.branch))).await?;
