@@ -54,9 +54,9 @@ pub struct Analysis {
     pub decisive_line: Option<DecisiveLine>,
     /// The model that has worded the analysis; null without one. Everything above needs no model.
     pub model: Option<AnalysisModel>,
-    /// The cause in the words of the model; null without a model.
+    /// The cause as the model has described it; null without a model.
     pub cause: Option<String>,
-    /// What to do next in the words of the model.
+    /// What the model suggests to do next.
     pub next: Vec<String>,
     pub created_by: Person,
     pub created_at: Timestamp,

@@ -3051,7 +3051,7 @@ export interface components {
              */
             attempt: number;
             category?: components["schemas"]["FailureCategory"] | null;
-            /** @description The cause in the words of the model; null without a model. */
+            /** @description The cause as the model has described it; null without a model. */
             cause?: string | null;
             /** Format: date-time */
             createdAt: string;
@@ -3078,7 +3078,7 @@ export interface components {
             /** @example ana_0190a0b0-0000-7000-8000-000000000001 */
             id: string;
             model?: components["schemas"]["AnalysisModel"] | null;
-            /** @description What to do next in the words of the model. */
+            /** @description What the model suggests to do next. */
             next: string[];
             /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
             pipelineId: string;
@@ -3972,7 +3972,7 @@ export interface components {
                  */
                 attempt: number;
                 category?: components["schemas"]["FailureCategory"] | null;
-                /** @description The cause in the words of the model; null without a model. */
+                /** @description The cause as the model has described it; null without a model. */
                 cause?: string | null;
                 /** Format: date-time */
                 createdAt: string;
@@ -3999,7 +3999,7 @@ export interface components {
                 /** @example ana_0190a0b0-0000-7000-8000-000000000001 */
                 id: string;
                 model?: components["schemas"]["AnalysisModel"] | null;
-                /** @description What to do next in the words of the model. */
+                /** @description What the model suggests to do next. */
                 next: string[];
                 /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
                 pipelineId: string;
@@ -6586,7 +6586,7 @@ export interface components {
                  */
                 attempt: number;
                 category?: components["schemas"]["FailureCategory"] | null;
-                /** @description The cause in the words of the model; null without a model. */
+                /** @description The cause as the model has described it; null without a model. */
                 cause?: string | null;
                 /** Format: date-time */
                 createdAt: string;
@@ -6613,7 +6613,7 @@ export interface components {
                 /** @example ana_0190a0b0-0000-7000-8000-000000000001 */
                 id: string;
                 model?: components["schemas"]["AnalysisModel"] | null;
-                /** @description What to do next in the words of the model. */
+                /** @description What the model suggests to do next. */
                 next: string[];
                 /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
                 pipelineId: string;

@@ -46,7 +46,8 @@ impl Command {
         .fetch_optional(self.connection())
         .await?;
         let Some(row) = row else { return Ok(None) };
-        // Counted with the row locked, in a statement of its own, which sees the analyses of concurrent requests.
+        // Counted after the failure's row was locked, by a separate statement: its snapshot contains the analyses of concurrent
+        // requests.
         let analyses = sqlx::query_scalar!(
             r#"select count(*) as "count!" from analyses where organization_id = $1 and failure_id = $2"#,
             organization,

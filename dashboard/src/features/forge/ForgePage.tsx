@@ -22,7 +22,7 @@ export function ForgePage(): ReactNode {
   useTitle(texts.title, org);
   const [open, setOpen] = useState<OpenForge | undefined>();
   const forges = useQuery(forgesQuery(org));
-  // Forges are for admins; the problem says so.
+  // The server refuses everyone but admins, with a text that names the role.
   const isRefused = forges.error instanceof Problem && forges.error.kind === "refused";
   const create = (
     <Button look="primary" onClick={() => setOpen({ kind: "create" })}>

@@ -198,7 +198,7 @@ impl Team {
         }
     }
 
-    /// Returns a new commit of a random person, on a branch of its own.
+    /// Returns a new commit of a random person, on a new branch.
     pub(super) fn change(&mut self) -> Change {
         let commit: String = (0..5).map(|_| format!("{:08x}", self.rng.random::<u32>())).collect();
         let person = self.rng.random_range(0..PEOPLE);

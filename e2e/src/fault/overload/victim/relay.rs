@@ -90,8 +90,8 @@ impl Pending {
             && self.at.elapsed() < MIN_HEARTBEAT_TIMEOUT
     }
 
-    /// Returns whether a heartbeat was refused because the job had ended. The report of the end is a call of its own, which
-    /// has to succeed.
+    /// Returns whether a heartbeat was refused because the job had ended. The report of the end is recorded
+    /// separately, and has to succeed.
     fn is_of_ended_job(&self) -> bool {
         self.status == Some(410)
             && self.path.strip_suffix(HEARTBEAT).is_some_and(|job| self.ending.contains(job))
