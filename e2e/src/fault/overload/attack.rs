@@ -84,13 +84,15 @@ impl Attack {
         }
     }
 
-    /// How long a refused connection waits before it retries. This determines the attempts per second of an
-    /// attack that is refused: a fifth of its connections a second, a tenth of the many log streams.
-    pub(crate) const fn pause_after_refusal(self) -> Duration {
-        match self {
+    /// How long a refused connection waits before it retries. The mean determines the attempts per second of an
+    /// attack that is refused: a fifth of its connections a second, a tenth of the many log streams. The pauses
+    /// differ by up to a half, so that the attempts are spread over time and not sent in bursts.
+    pub(crate) fn pause_after_refusal(self) -> Duration {
+        let mean = match self {
             Self::LogStreams => Duration::from_secs(10),
             _ => Duration::from_secs(5),
-        }
+        };
+        mean.mul_f64(rand::random_range(0.5..1.5))
     }
 
     /// Returns the name of a phase with this attack alone.

@@ -14,9 +14,8 @@ use crate::fault::overload::attacker::SOURCE;
 use crate::fault::overload::attacker::live::Live;
 use crate::fault::overload::attacker::payload::Payloads;
 
-/// The connections of an attack are opened within this time, so that the listener's backlog does not
-/// overflow.
-const RAMP_UP_TIME: Duration = Duration::from_secs(2);
+/// The connections of an attack are opened within this time: at the rate at which those that are refused retry.
+const RAMP_UP_TIME: Duration = Duration::from_secs(5);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSE_AFTER_CONNECT_ERROR: Duration = Duration::from_secs(1);
 /// A stream that was served and has ended is opened again after this time.
