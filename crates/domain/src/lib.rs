@@ -41,6 +41,7 @@ pub mod runner_pool;
 pub mod scope;
 pub mod secret;
 pub mod service_account;
+pub mod service_address;
 pub mod session;
 pub mod sign_in;
 pub mod slug;

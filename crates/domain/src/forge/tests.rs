@@ -1,4 +1,5 @@
 use super::*;
+use crate::service_address::InvalidServiceAddress;
 
 fn repository(address: &str) -> Option<String> {
     ForgeRepository::parse(address).map(|found| found.to_string())
@@ -136,6 +137,7 @@ fn patterns_have_one_form() {
 fn an_address_is_that_of_the_api() {
     use ForgeKind::{Forgejo, Github};
     use InvalidForgeAddress as Invalid;
+    use InvalidServiceAddress as Service;
     for (kind, good, pattern) in [
         (Github, "https://api.github.com", "github.com"),
         (Github, "https://api.github.com/", "github.com"),
@@ -156,20 +158,20 @@ fn an_address_is_that_of_the_api() {
         (Github, "https://ghe.example.com/api/v4", Invalid::Github),
         (Forgejo, "https://codeberg.org", Invalid::Forgejo),
         (Forgejo, "https://codeberg.org/api/v1/repos", Invalid::Forgejo),
-        (Github, "", Invalid::Text),
-        (Github, "https://api.github.com/ x", Invalid::Text),
-        (Github, "http://api.github.com", Invalid::Address),
-        (Github, "ftp://api.github.com", Invalid::Address),
-        (Github, "https://user@api.github.com", Invalid::Address),
-        (Github, "https://api.github.com?x", Invalid::Address),
-        (Github, "https://api.github.com#x", Invalid::Address),
-        (Github, "https:\\\\api.github.com", Invalid::Address),
-        (Github, "https:api.github.com", Invalid::Address),
-        (Github, "https://api.github.com:0", Invalid::Address),
-        (Forgejo, "https://a.test/x/../api/v1", Invalid::Address),
-        (Forgejo, "https://a.test/%2e%2e/api/v1", Invalid::Address),
-        (Github, "http://0x7f.1", Invalid::Address),
-        (Github, "api.github.com", Invalid::Address),
+        (Github, "", Invalid::Address(Service::Text)),
+        (Github, "https://api.github.com/ x", Invalid::Address(Service::Text)),
+        (Github, "http://api.github.com", Invalid::Address(Service::Address)),
+        (Github, "ftp://api.github.com", Invalid::Address(Service::Address)),
+        (Github, "https://user@api.github.com", Invalid::Address(Service::Address)),
+        (Github, "https://api.github.com?x", Invalid::Address(Service::Address)),
+        (Github, "https://api.github.com#x", Invalid::Address(Service::Address)),
+        (Github, "https:\\\\api.github.com", Invalid::Address(Service::Address)),
+        (Github, "https:api.github.com", Invalid::Address(Service::Address)),
+        (Github, "https://api.github.com:0", Invalid::Address(Service::Address)),
+        (Forgejo, "https://a.test/x/../api/v1", Invalid::Address(Service::Address)),
+        (Forgejo, "https://a.test/%2e%2e/api/v1", Invalid::Address(Service::Address)),
+        (Github, "http://0x7f.1", Invalid::Address(Service::Address)),
+        (Github, "api.github.com", Invalid::Address(Service::Address)),
     ] {
         assert_eq!(ForgeAddress::new(kind, bad), Err(expected), "{bad}");
     }
