@@ -23,6 +23,7 @@ pub mod lock;
 pub mod log_lines;
 pub mod matching;
 pub mod member;
+pub mod model;
 pub mod output;
 pub mod owner;
 pub mod password;
