@@ -2,6 +2,7 @@
 //! This crate sees neither the store nor secrets.
 
 mod fingerprint;
+pub mod model;
 pub mod reduce;
 pub mod rules;
 
