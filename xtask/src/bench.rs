@@ -13,8 +13,8 @@ use crate::{entry, output};
 
 #[derive(Subcommand)]
 pub(crate) enum Target {
-    /// How often the decisive line of a failure is shown, on the kept logs of e2e/corpus. Exit code 0: often enough; 1:
-    /// not
+    /// How often the decisive line of a failure is shown, on the kept logs of e2e/corpus, and what injections into a model's
+    /// prompt achieve. Exit code 0: all bars are met; 1: not
     Analysis(Options),
     /// The API compared with the bare database and a bare handler
     Api(Options),

@@ -1,7 +1,8 @@
 //! `bench analysis`: how often the analysis shows the decisive line of a failure, on the kept logs of `e2e/corpus` in
-//! generated noise. Beside it: how often `tail` and `grep` show that line.
+//! generated noise. Beside it: how often `tail` and `grep` show that line, and what an attacker achieves with texts for a model.
 
 mod evidence;
+mod injections;
 mod layout;
 mod report;
 mod simple;
@@ -27,12 +28,15 @@ pub(crate) struct BenchAnalysis {
     /// Print what is shown of cases whose name contains this text. Held-out cases are not meant for that.
     #[arg(long)]
     show: Option<String>,
+    /// How many injections to try.
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u16).range(1..=999))]
+    injections: u16,
     #[arg(long, default_value = corpus::FOLDER, hide = true)]
     folder: PathBuf,
 }
 
 /// Returns failure if a bar is missed.
-pub(crate) fn run(arguments: &BenchAnalysis) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(arguments: &BenchAnalysis) -> anyhow::Result<ExitCode> {
     let cases = case::read_all(&arguments.folder)?;
     let mut pool = NoisePool::new();
     let mut results = Vec::new();
@@ -49,7 +53,11 @@ pub(crate) fn run(arguments: &BenchAnalysis) -> anyhow::Result<ExitCode> {
     for result in results.iter().filter(|result| !result.is_held_out && result.is_notable()) {
         print_progress(&result.summary());
     }
-    let report = Report::of(&results);
+    let injections = injections::measure(&arguments.folder, &cases, arguments.injections.into()).await?;
+    for effect in &injections.through {
+        print_progress(effect);
+    }
+    let report = Report::of(&results, injections);
     for bar in report.missed_bars() {
         print_progress(&format!("missed: {bar}"));
     }

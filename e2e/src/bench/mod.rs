@@ -16,8 +16,8 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
-    /// Measure how often the decisive line of a failure is shown, on the kept logs of e2e/corpus. The exit code is 1 if
-    /// that is too rarely.
+    /// Measure how often the decisive line of a failure is shown, on the kept logs of e2e/corpus, and what injections into
+    /// a model's prompt achieve. The exit code is 1 if a bar is missed.
     Analysis(analysis::BenchAnalysis),
     /// Compare an authenticated list of pipelines with a bare handler that runs the same query.
     Api(api::BenchApi),
@@ -34,7 +34,7 @@ pub(crate) enum Bench {
 
 pub(crate) async fn run(what: Bench) -> anyhow::Result<ExitCode> {
     match what {
-        Bench::Analysis(arguments) => return analysis::run(&arguments),
+        Bench::Analysis(arguments) => return analysis::run(&arguments).await,
         Bench::Api(arguments) => api::run(arguments).await?,
         Bench::Locks(arguments) => locks::run(arguments).await?,
         Bench::Deployments(arguments) => Box::pin(deployments::run(arguments)).await?,
