@@ -142,3 +142,7 @@ impl Trial<'_> {
 fn limits() -> Limits {
     Limits { backoff: Duration::from_millis(1), ..Limits::default() }
 }
+
+#[cfg(test)]
+#[path = "injections/tests.rs"]
+mod tests;
