@@ -137,6 +137,8 @@ event_types! {
     ForgeCreated        "forge.created"        Audit,
     ForgeUpdated        "forge.updated"        Audit,
     ForgeDeleted        "forge.deleted"        Audit,
+    AnalysisSettingsUpdated "analysis_settings.updated" Audit,
+    ModelCalled         "model.called"         Audit,
     StepPublished       "step.published"       Deployment,
     StepYanked          "step.yanked"          Deployment,
     StepTagMoved        "step.tag_moved"       Deployment,

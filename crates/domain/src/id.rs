@@ -110,6 +110,8 @@ ids! {
     ForgeId = "fge",
     /// A fix of a failure, which opens a pull request.
     FixId = "fix",
+    /// A call of a model.
+    ModelCallId = "mdc",
     EventId = "evt",
 }
 

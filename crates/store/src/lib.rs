@@ -33,6 +33,7 @@ pub mod lock;
 pub mod log;
 pub mod log_lines;
 pub mod member;
+pub mod model;
 pub mod object;
 pub mod organization;
 pub mod organization_key;

@@ -11,7 +11,9 @@ mod version;
 pub use self::choice::{Branch, Candidate, Place, Refusal, Rule, choose, choose_credential};
 pub use self::policy::{InvalidPolicy, MAX_ENTRIES, Policy, Usage, UsageKind};
 pub use self::scope::{InvalidScope, ScopeKind, SecretScope};
-pub use self::sealed::{CredentialPlace, ForgeCredentialPlace, SealedValue, ValuePlace, WrappedKey};
+pub use self::sealed::{
+    CredentialPlace, ForgeCredentialPlace, ModelCredentialPlace, SealedValue, ValuePlace, WrappedKey,
+};
 pub use self::value::{InvalidValue, MAX_BYTES, MAX_STEP_BYTES, MIN_BYTES, Secret};
 pub use self::version::{VersionRefusal, VersionStatus, activated, destroyed};
 

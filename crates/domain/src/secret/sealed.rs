@@ -37,6 +37,13 @@ pub struct CredentialPlace<'a> {
     pub url: &'a str,
 }
 
+/// What the sealed credential of an organization's model is bound to, besides the organization and its data key.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelCredentialPlace<'a> {
+    /// Where the credential is sent.
+    pub address: &'a str,
+}
+
 /// What the sealed credential of a forge is bound to, besides its organization and its data key.
 #[derive(Clone, Copy, Debug)]
 pub struct ForgeCredentialPlace<'a> {

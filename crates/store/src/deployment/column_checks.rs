@@ -9,6 +9,7 @@ use greenroom_domain::deployment::{
 use greenroom_domain::failure::VerdictKind;
 use greenroom_domain::fix::FixStatus;
 use greenroom_domain::forge::ForgeKind;
+use greenroom_domain::model::ModelProtocol;
 use greenroom_domain::role::Role;
 use greenroom_domain::role_grant::is_grantable;
 use greenroom_domain::secret::{ScopeKind, VersionStatus};
@@ -86,6 +87,11 @@ fn checks_of_step_registries_allow_the_values_of_the_domain() {
 #[test]
 fn checks_of_forges_allow_the_values_of_the_domain() {
     assert_eq!(listed("create table forges (", "kind in (", ")"), texts(ForgeKind::ALL));
+}
+
+#[test]
+fn checks_of_models_allow_the_values_of_the_domain() {
+    assert_eq!(listed("create table analysis_settings (", "protocol in (", ")"), texts(ModelProtocol::ALL));
 }
 
 #[test]

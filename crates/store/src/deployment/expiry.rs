@@ -35,6 +35,7 @@ impl Store {
         let mut objects: Vec<String> = steps.into_iter().map(|step| log_folder(organization, step)).collect();
         objects.extend(transaction.delete_artifacts(id).await?);
         transaction.delete_evidence(id).await?;
+        transaction.delete_prompts(id).await?;
         transaction.discard_objects(&objects).await?;
         transaction.commit().await?;
         Ok(true)
@@ -69,6 +70,21 @@ impl OrgTransaction {
         sqlx::query!(
             "delete from evidence e using failures f
              where e.organization_id = $1 and f.organization_id = $1 and f.id = e.failure_id and f.deployment_id = $2",
+            organization,
+            id.uuid(),
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(())
+    }
+
+    /// Deletes the prompts about a deployment's failures, which contain text of the logs.
+    async fn delete_prompts(&mut self, id: DeploymentId) -> Result<(), StoreError> {
+        let organization = self.organization();
+        sqlx::query!(
+            "update model_calls c set prompt = null from failures f
+             where c.organization_id = $1 and f.organization_id = $1 and f.id = c.failure_id and f.deployment_id = $2
+               and c.prompt is not null",
             organization,
             id.uuid(),
         )

@@ -1,0 +1,1 @@
+drop table model_calls, model_budgets, analysis_settings;
