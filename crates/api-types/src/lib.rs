@@ -1,6 +1,7 @@
 //! The types of the API: requests, records, lists and problems. They contain no rules; those are in the domain.
 
 pub mod analysis;
+pub mod analysis_settings;
 pub mod approval;
 pub mod browser_session;
 pub mod cache;

@@ -134,7 +134,7 @@ pub struct UpdateStepRegistry {
 }
 
 /// Distinguishes `null` from a field that is left out.
-fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+pub(crate) fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)

@@ -156,6 +156,8 @@ policy! {
     RegistryManage      "registry.manage"       Admin        Admin,
     // Connected forges. No action lets a user read the credential of a forge.
     ForgeManage         "forge.manage"          Admin        Admin,
+    // Settings of the model that explains failures. No action lets a user read its credential.
+    AnalysisConfigure   "analysis.configure"    Admin        Admin,
     EventRead           "event.read"            Viewer       Read,
     EventReadAudit      "event.read_audit"      Admin        Admin,
 }
@@ -236,6 +238,7 @@ mod tests {
         registry.read             ✔ ✔ ✔ ✔ ✔ read
         registry.manage           · · · ✔ ✔ admin
         forge.manage              · · · ✔ ✔ admin
+        analysis.configure        · · · ✔ ✔ admin
         event.read                ✔ ✔ ✔ ✔ ✔ read
         event.read_audit          · · · ✔ ✔ admin
         ");

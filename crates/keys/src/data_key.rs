@@ -3,7 +3,9 @@
 use aws_lc_rs::aead::{AES_256_GCM_SIV, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use aws_lc_rs::{hmac, rand};
 use greenroom_domain::id::{OrganizationId, OrganizationKeyId};
-use greenroom_domain::secret::{CredentialPlace, ForgeCredentialPlace, SealedValue, Secret, ValuePlace};
+use greenroom_domain::secret::{
+    CredentialPlace, ForgeCredentialPlace, ModelCredentialPlace, SealedValue, Secret, ValuePlace,
+};
 use zeroize::Zeroizing;
 
 use crate::KeyError;
@@ -146,6 +148,24 @@ impl DataKey {
         self.open_for(&self.forge_credential_bound_to(place), value)
     }
 
+    /// Seals the credential of the organization's model.
+    pub fn seal_model_credential(
+        &self,
+        place: ModelCredentialPlace<'_>,
+        value: &Secret,
+    ) -> Result<SealedValue, KeyError> {
+        self.seal_for(&self.model_credential_bound_to(place), value)
+    }
+
+    /// Opens the credential of the organization's model.
+    pub fn open_model_credential(
+        &self,
+        place: ModelCredentialPlace<'_>,
+        value: &SealedValue,
+    ) -> Result<Secret, KeyError> {
+        self.open_for(&self.model_credential_bound_to(place), value)
+    }
+
     fn seal_for(&self, bound_to: &[u8], value: &Secret) -> Result<SealedValue, KeyError> {
         let (nonce, sealed) = self.cipher.seal(bound_to, value.reveal())?;
         Ok(SealedValue { key: self.id, nonce: nonce.to_vec(), sealed })
@@ -200,6 +220,16 @@ impl DataKey {
             organization.as_bytes(),
             forge.as_bytes(),
             address.as_bytes(),
+            key.as_bytes(),
+        ])
+    }
+
+    fn model_credential_bound_to(&self, place: ModelCredentialPlace<'_>) -> Vec<u8> {
+        let (organization, key) = (self.organization.uuid(), self.id.uuid());
+        associated_data(&[
+            b"greenroom model credential",
+            organization.as_bytes(),
+            place.address.as_bytes(),
             key.as_bytes(),
         ])
     }

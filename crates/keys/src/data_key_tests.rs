@@ -212,3 +212,29 @@ fn the_credential_of_a_forge_opens_for_no_other_forge_or_address() {
         }
     }
 }
+
+#[test]
+fn the_credential_of_a_model_opens_for_no_other_organization_or_address() {
+    let (fixture, rows) = (Fixture::new(), credential_rows());
+    let data_key =
+        |(own, _, _, key)| fixture.ring.open_key(organization(own), &fixture.keys[own][key]).unwrap();
+    let place = |(_, _, address, _)| ModelCredentialPlace { address };
+    // An organization has one model, so rows that differ by the id of a registry only are the same place.
+    let target = |(own, _, address, key)| (own, address, key);
+    let value = Secret::new(VALUE.to_vec()).unwrap_or_else(|error| panic!("{error}"));
+    for from in &rows {
+        let sealed = data_key(*from).seal_model_credential(place(*from), &value).unwrap();
+        for to in &rows {
+            let key = data_key(*to);
+            let moved = SealedValue { key: key.id(), ..sealed.clone() };
+            let opened = key.open_model_credential(place(*to), &moved);
+            let is_opened = opened.is_ok_and(|opened| opened.reveal() == VALUE);
+            assert_eq!(is_opened, target(*from) == target(*to), "{from:?} in the row of {to:?}");
+            // Those of a forge and of a registry with the same address are others.
+            let forge = ForgeCredentialPlace { forge: ForgeId::from(uuid(to.1)), address: to.2 };
+            let registry = CredentialPlace { registry: RegistryId::from(uuid(to.1)), url: to.2 };
+            assert!(key.open_forge_credential(forge, &moved).is_err());
+            assert!(key.open_credential(registry, &moved).is_err());
+        }
+    }
+}

@@ -7,11 +7,14 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use greenroom_domain::id::{OrganizationId, OrganizationKeyId};
-use greenroom_domain::secret::{CredentialPlace, ForgeCredentialPlace, SealedValue, ValuePlace};
+use greenroom_domain::secret::{
+    CredentialPlace, ForgeCredentialPlace, ModelCredentialPlace, SealedValue, ValuePlace,
+};
 use greenroom_domain::slug::Slug;
 use greenroom_keys::{DataKey, KeyRing, Keys};
 use greenroom_store::Store;
 use greenroom_store::forge::StaleForgeCredential;
+use greenroom_store::model::StaleModelCredential;
 use greenroom_store::secret::StaleValue;
 use greenroom_store::step_registry::StaleCredential;
 use serde_json::{Value, json};
@@ -57,8 +60,8 @@ pub async fn rewrap_keys(store: &Store, keys: &Keys) -> anyhow::Result<Value> {
     }
 }
 
-/// Makes a new data key for an organization, and seals the values of its secrets and the credentials of its step registries and
-/// forges with it. What is set concurrently with the former key is found by the next batch.
+/// Makes a new data key for an organization, and seals the values of its secrets and the credentials of its step registries,
+/// forges and model with it. What is set concurrently with the former key is found by the next batch.
 pub async fn reseal(store: &Store, keys: &Keys, slug: &Slug) -> anyhow::Result<Value> {
     let ring = ring(keys)?;
     let Some((organization, _)) = store.organization_by_slug(slug).await? else {
@@ -99,7 +102,7 @@ pub async fn reseal(store: &Store, keys: &Keys, slug: &Slug) -> anyhow::Result<V
     loop {
         let batch = store.stale_forge_credentials(organization, BATCH_SIZE).await?;
         if batch.is_empty() {
-            return Ok(json!({ "keyId": new.id(), "resealed": resealed }));
+            break;
         }
         for stale in batch {
             let sealed = reseal_forge_credential(&former, &new, &stale)
@@ -107,6 +110,12 @@ pub async fn reseal(store: &Store, keys: &Keys, slug: &Slug) -> anyhow::Result<V
             resealed += u32::from(store.reseal_forge_credential(organization, &stale, &sealed).await?);
         }
     }
+    while let Some(stale) = store.stale_model_credential(organization).await? {
+        let sealed = reseal_model_credential(&former, &new, &stale)
+            .context("can't open the credential of the model")?;
+        resealed += u32::from(store.reseal_model_credential(organization, &stale, &sealed).await?);
+    }
+    Ok(json!({ "keyId": new.id(), "resealed": resealed }))
 }
 
 /// Writes the documents of the issuer of id tokens to a folder, for a web server that relying parties reach.
@@ -154,6 +163,17 @@ fn reseal_forge_credential(
     let place = ForgeCredentialPlace { forge: stale.forge, address: &stale.address };
     let credential = key.open_forge_credential(place, &stale.value)?;
     Ok(new.seal_forge_credential(place, &credential)?)
+}
+
+fn reseal_model_credential(
+    former: &HashMap<OrganizationKeyId, DataKey>,
+    new: &DataKey,
+    stale: &StaleModelCredential,
+) -> anyhow::Result<SealedValue> {
+    let key = former.get(&stale.value.key).context("its data key is missing")?;
+    let place = ModelCredentialPlace { address: &stale.address };
+    let credential = key.open_model_credential(place, &stale.value)?;
+    Ok(new.seal_model_credential(place, &credential)?)
 }
 
 async fn former_keys(

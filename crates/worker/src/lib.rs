@@ -10,6 +10,7 @@ pub mod health;
 pub mod housekeeping;
 pub mod installation;
 pub mod log_reader;
+pub mod model;
 pub mod objects;
 pub mod registry_sync;
 pub mod relay;

@@ -2,6 +2,7 @@
 //! the store, within a command (`command`). `live` has what runs beside requests. Nothing here depends on HTTP.
 
 pub mod analysis;
+pub mod analysis_settings;
 pub mod approval;
 pub mod archive;
 pub mod artifact;

@@ -2,6 +2,7 @@
 //! responses that they share.
 
 mod analysis;
+mod analysis_settings;
 mod approval;
 mod browser_session;
 mod cache;

@@ -14,7 +14,7 @@ use crate::app::failure::{Code, Failure};
 use crate::app::next_action::API_ROOT;
 use crate::http::rules::{not_modified, openapi, schema};
 use crate::http::{
-    analysis, approval, browser_session, cache, cleanup, definition_schema, deployment, deployment_stream,
+    analysis, analysis_settings, approval, browser_session, cache, cleanup, definition_schema, deployment, deployment_stream,
     docs, environment, environment_hold, environment_list, environment_pool, event, evidence, failure, fix,
     forge, freeze, give_up, group, handover, health, id_token, lasting_environment, live_session, log,
     log_index, log_search, log_stream, me, member, middleware, oauth, oidc, organization, pipeline,
@@ -157,6 +157,10 @@ fn api() -> ApiRouter {
         .routes(routes!(registry_step::list_step_usage))
         .routes(routes!(forge::list_forges, forge::create_forge))
         .routes(routes!(forge::get_forge, forge::update_forge, forge::delete_forge))
+        .routes(routes!(
+            analysis_settings::get_analysis_settings,
+            analysis_settings::update_analysis_settings
+        ))
         .routes(routes!(approval::list_approvals))
         .routes(routes!(approval::get_approval))
         .routes(routes!(approval::approve))

@@ -337,6 +337,18 @@ async fn extremes_in_a_body_are_invalid_fields() {
             let response = server.request(&owner, Method::POST, path).json(&body).send().await.unwrap();
             wrong_field(response, pointer).await;
         }
+        for (pointer, body) in [
+            ("/protocol", json!({ "protocol": text })),
+            ("/address", json!({ "address": format!("https://models.example/{text}") })),
+            ("/model", json!({ "model": text })),
+            (
+                "/credential",
+                json!({ "address": "https://models.example/v1", "credential": { "token": text } }),
+            ),
+        ] {
+            let request = server.request(&owner, Method::PATCH, "/analysis-settings");
+            wrong_field(request.json(&body).send().await.unwrap(), pointer).await;
+        }
         let url = format!("{}/runner/jobs/acquire", server.base);
         let body = json!({ "version": text, "waitSeconds": 0 });
         let request = server.client.post(url).bearer_auth(runner.as_str().unwrap()).json(&body);

@@ -11,6 +11,7 @@ mod requests;
 mod sse;
 mod wire;
 
+mod analysis_settings;
 mod bodies;
 mod concurrent_writers;
 mod console;

@@ -86,6 +86,10 @@ pub fn forge(name: &str) -> Value {
     json!({ "name": name, "kind": "github", "address": "https://api.github.com", "credential": credential })
 }
 
+pub fn model_limit(_: &str) -> Value {
+    json!({ "maxRequestsPerDay": 100 })
+}
+
 pub fn repositories(_: &str) -> Value {
     json!({ "repositories": ["github.com/acme"] })
 }

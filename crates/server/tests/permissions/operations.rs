@@ -6,7 +6,7 @@ use serde_json::Value;
 pub use crate::bodies::{DIGEST, OWNER, PIPELINE_ID};
 use crate::bodies::{
     aged, agreed, because, commit, definition, described, developer, disagreed, fix, forge, freeze, group,
-    helpful, hold, labels, maintainer, member, named, network, none, note, overridden, password, pipeline,
+    helpful, hold, labels, maintainer, member, model_limit, named, network, none, note, overridden, password, pipeline,
     registry, repositories, secret, service_account, to_owner, trust_policy, uses, value, wrong_code,
     wrong_password,
 };
@@ -173,6 +173,7 @@ const STEP_YANK: &str =
     "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}/versions/{stepVersion}/yank";
 const FORGES: &str = "/organizations/{orgId}/forges";
 const FORGE: &str = "/organizations/{orgId}/forges/{forgeName}";
+const ANALYSIS_SETTINGS: &str = "/organizations/{orgId}/analysis-settings";
 const FREEZES: &str = "/organizations/{orgId}/freezes";
 const FREEZE: &str = "/organizations/{orgId}/freezes/{freezeId}";
 const APPROVALS: &str = "/organizations/{orgId}/approvals";
@@ -346,6 +347,9 @@ pub const ROWS: &[Row] = &[
     row("get_forge",              ("GET", FORGE),         ADMIN,      ADMINISTER, 200, Target::Forge,           none),
     row("update_forge",           ("PATCH", FORGE),       ADMIN,      ADMINISTER, 200, Target::Forge,           repositories),
     row("delete_forge",           ("DELETE", FORGE),      ADMIN,      ADMINISTER, 200, Target::Forge,           none),
+
+    row("get_analysis_settings",  ("GET", ANALYSIS_SETTINGS), ADMIN,  ADMINISTER, 200, Target::Nothing,         none),
+    row("update_analysis_settings", ("PATCH", ANALYSIS_SETTINGS), ADMIN, ADMINISTER, 200, Target::Nothing,      model_limit),
 
     row("list_freezes",           ("GET", FREEZES),       VIEWER,     READ,       200, Target::Nothing,         none),
     row("create_freeze",          ("POST", FREEZES),      ADMIN,      ADMINISTER, 201, Target::Nothing,         freeze),

@@ -6,7 +6,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use greenroom_api_types::runner::StepSecret;
 use greenroom_domain::id::{OrganizationId, OrganizationKeyId};
-use greenroom_domain::secret::{CredentialPlace, ForgeCredentialPlace, SealedValue, Secret, ValuePlace};
+use greenroom_domain::secret::{
+    CredentialPlace, ForgeCredentialPlace, ModelCredentialPlace, SealedValue, Secret, ValuePlace,
+};
 use greenroom_keys::{DataKey, KeyError, KeyRing};
 use greenroom_store::secret::StepSecrets;
 use uuid::Uuid;
@@ -58,6 +60,15 @@ impl OrganizationKeys {
         value: &Secret,
     ) -> Result<SealedValue, Failure> {
         self.active.seal_forge_credential(place, value).map_err(unavailable)
+    }
+
+    /// Seals the credential of the organization's model.
+    pub fn seal_model_credential(
+        &self,
+        place: ModelCredentialPlace<'_>,
+        value: &Secret,
+    ) -> Result<SealedValue, Failure> {
+        self.active.seal_model_credential(place, value).map_err(unavailable)
     }
 
     /// Returns the fingerprint of a request with a value in its body.

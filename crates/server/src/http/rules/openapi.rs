@@ -72,6 +72,7 @@ fn tags() -> Vec<Tag> {
         tag("freezes", "Manage the times at which no stage begins in lasting environments"),
         tag("step-registries", "Manage the registries that publish steps, their steps and versions"),
         tag("forges", "Connect the forges on which pull requests are opened"),
+        tag("analysis-settings", "Choose the model that explains failures, and limit its use"),
         tag("events", "Read events as a list or as a stream"),
         tag("runners", "Manage runners, which are the programs that run jobs, and their pools"),
         tag(
