@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use crate::evidence::{DEFINITION, FAILURE, FIRST, SECOND, noise};
+use crate::evidence_fixture::{DEFINITION, FAILURE, FIRST, SECOND, noise};
 use crate::fixture::DeploymentFixture;
 use crate::support::Caller;
 use crate::support::database::TestDatabase;

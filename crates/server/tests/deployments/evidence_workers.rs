@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::evidence::{DEFINITION, FAILURE, FIRST, SECOND, THIRD, noise};
+use crate::evidence_fixture::{DEFINITION, FAILURE, FIRST, SECOND, THIRD, noise};
 use crate::fixture::DeploymentFixture;
 use crate::support::database::TestDatabase;
 

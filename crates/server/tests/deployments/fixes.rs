@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use crate::evidence::{FAILURE, FIRST, SECOND, THIRD, noise};
+use crate::evidence_fixture::{FAILURE, FIRST, SECOND, THIRD, noise};
 use crate::fixture::DeploymentFixture;
 use crate::support::database::TestDatabase;
 

@@ -24,6 +24,7 @@ mod downloads;
 mod environment_holds;
 mod environments;
 mod evidence;
+mod evidence_fixture;
 mod evidence_workers;
 mod examples;
 mod filters;
