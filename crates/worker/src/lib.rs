@@ -1,4 +1,5 @@
-//! Background work: the sequencer, the sweeper, housekeeping, the synchronization of step registries, the evidence of failures, the relay to the
+//! Background work: the sequencer, the sweeper, housekeeping, the synchronization of step registries, the evidence of failures,
+//! their explanations by models, fixes, the relay to the
 //! engine and the engine's worker. Every part is safe to run in several daemons concurrently.
 
 pub mod cleanup;
@@ -9,6 +10,7 @@ pub mod forge;
 pub mod health;
 pub mod housekeeping;
 pub mod installation;
+mod lease_loop;
 pub mod log_reader;
 pub mod model;
 pub mod objects;

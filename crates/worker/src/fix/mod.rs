@@ -6,73 +6,54 @@ mod call;
 mod open;
 mod watch;
 
-use std::collections::HashSet;
-use std::time::Duration;
-
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
 use greenroom_domain::fix::FixStatus;
 use greenroom_domain::id::OrganizationId;
 use greenroom_store::fix::DueFix;
 use greenroom_store::{Store, StoreError, with_db_timeout};
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::evidence::ForgeAccess;
+use crate::lease_loop::{self, LeasedWork};
 
-/// How many fixes are worked on concurrently, each of another organization.
-const CONCURRENCY: usize = 8;
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
+struct Fixes<'a> {
+    store: &'a Store,
+    access: &'a ForgeAccess,
+}
 
 /// Runs until shutdown.
 pub async fn run(store: Store, access: ForgeAccess, stop: CancellationToken) {
-    let mut running = FuturesUnordered::new();
-    let mut busy: HashSet<OrganizationId> = HashSet::new();
-    let mut next_poll = Instant::now();
-    loop {
-        tokio::select! {
-            () = stop.cancelled() => return,
-            Some(organization) = running.next(), if !running.is_empty() => {
-                busy.remove(&organization);
-                next_poll = Instant::now();
-            }
-            () = tokio::time::sleep_until(next_poll), if running.len() < CONCURRENCY => {
-                match lease(&store, &busy).await {
-                    Some(due) => {
-                        busy.insert(due.organization_id);
-                        running.push(work_on(&store, &access, due));
-                    }
-                    None => next_poll = Instant::now() + POLL_INTERVAL,
-                }
-            }
-        }
-    }
+    lease_loop::run(&Fixes { store: &store, access: &access }, stop).await;
 }
 
 /// Continues one fix that is due. Returns false if there is none.
 pub async fn run_once(store: &Store, access: &ForgeAccess) -> bool {
-    match lease(store, &HashSet::new()).await {
-        Some(due) => {
-            work_on(store, access, due).await;
-            true
+    Box::pin(lease_loop::run_once(&Fixes { store, access })).await
+}
+
+impl LeasedWork for Fixes<'_> {
+    type Due = DueFix;
+
+    async fn lease(&self, busy: Vec<OrganizationId>) -> Option<DueFix> {
+        match with_db_timeout(self.store.lease_due_fix(&busy)).await {
+            Ok(due) => due,
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "could not read fixes that are due");
+                None
+            }
         }
-        None => false,
+    }
+
+    fn organization(due: &DueFix) -> OrganizationId {
+        due.organization_id
+    }
+
+    async fn work_on(&self, due: DueFix) {
+        Box::pin(work_on(self.store, self.access, due)).await;
     }
 }
 
-async fn lease(store: &Store, busy: &HashSet<OrganizationId>) -> Option<DueFix> {
-    let busy: Vec<OrganizationId> = busy.iter().copied().collect();
-    match with_db_timeout(store.lease_due_fix(&busy)).await {
-        Ok(due) => due,
-        Err(error) => {
-            tracing::warn!(error = &error as &dyn std::error::Error, "could not read fixes that are due");
-            None
-        }
-    }
-}
-
-/// Continues a fix by one step. Returns its organization.
-async fn work_on(store: &Store, access: &ForgeAccess, due: DueFix) -> OrganizationId {
+/// Continues a fix by one step.
+async fn work_on(store: &Store, access: &ForgeAccess, due: DueFix) {
     let outcome = match step(store, access, &due).await {
         Ok(()) => "ok",
         Err(error) => {
@@ -88,7 +69,6 @@ async fn work_on(store: &Store, access: &ForgeAccess, due: DueFix) -> Organizati
         }
     };
     metrics::counter!("greenroom_fix_steps_total", "outcome" => outcome).increment(1);
-    due.organization_id
 }
 
 async fn step(store: &Store, access: &ForgeAccess, due: &DueFix) -> Result<(), StoreError> {
