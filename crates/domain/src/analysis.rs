@@ -11,6 +11,12 @@ use crate::text_enum::text_enum;
 pub const MAX_PER_FAILURE: i64 = 20;
 /// How long an analysis waits for the evidence of its failure.
 pub const EVIDENCE_TIMEOUT: Duration = Duration::from_secs(600);
+/// How long an analysis waits for its model, which a worker may have to call a second time.
+pub const MODEL_TIMEOUT: Duration = Duration::from_secs(600);
+/// How often a model is called for one analysis: once, and once more if the worker that has called it died.
+pub const MAX_MODEL_CALLS: usize = 2;
+/// For how long an explanation is used again for a failure with the same fingerprint and the same changes.
+pub const REUSE_TIME: Duration = Duration::from_secs(7 * 24 * 3_600);
 pub const MAX_COMMENT_BYTES: usize = 1_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,9 +54,24 @@ impl AnalysisStatus {
 pub enum AnalysisReason {
     /// The evidence of the failure was not collected in time.
     EvidenceNotCollected,
+    /// The organization's model could not be called, or has returned nothing that can be used.
+    ModelFailed,
+    /// Another call of the model would exceed a limit of the organization.
+    BudgetExhausted,
 }
 
-text_enum!(AnalysisReason { EvidenceNotCollected = "evidence_not_collected" });
+text_enum!(AnalysisReason {
+    EvidenceNotCollected = "evidence_not_collected",
+    ModelFailed = "model_failed",
+    BudgetExhausted = "budget_exhausted",
+});
+
+impl AnalysisReason {
+    /// Returns whether the evidence was there, so that the analysis shows what it has found.
+    pub const fn has_evidence(self) -> bool {
+        matches!(self, Self::ModelFailed | Self::BudgetExhausted)
+    }
+}
 
 /// What an analysis reacts to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,34 +79,59 @@ pub enum AnalysisEvent {
     /// It was requested before the evidence is there.
     EvidencePending,
     /// The evidence is stored.
-    EvidenceReady,
+    EvidenceReady {
+        /// The organization has a model, and the analysis uses it.
+        has_model: bool,
+    },
+    /// The model has explained the failure.
+    Explained,
+    /// The model was disabled in the meantime.
+    ModelDisabled,
+    ModelFailed,
+    BudgetExhausted,
     DeadlinePassed,
 }
 
 #[cfg(test)]
 impl AnalysisEvent {
-    const ALL: &'static [Self] = &[Self::EvidencePending, Self::EvidenceReady, Self::DeadlinePassed];
+    const ALL: &'static [Self] = &[
+        Self::EvidencePending,
+        Self::EvidenceReady { has_model: false },
+        Self::EvidenceReady { has_model: true },
+        Self::Explained,
+        Self::ModelDisabled,
+        Self::ModelFailed,
+        Self::BudgetExhausted,
+        Self::DeadlinePassed,
+    ];
 }
 
 /// Returns the status after an event, with the reason if it has failed; `None` if nothing changes. Without a model, an
 /// analysis succeeds as soon as the evidence is there.
 ///
-/// | | evidence pending | evidence ready | deadline passed |
-/// |---|---|---|---|
-/// | queued | collecting | succeeded | failed: evidence_not_collected |
-/// | collecting | – | succeeded | failed: evidence_not_collected |
-/// | analyzing, succeeded, failed, refused | – | – | – |
+/// | | evidence pending | evidence ready | explained, model disabled | model failed | budget exhausted | deadline passed |
+/// |---|---|---|---|---|---|---|
+/// | queued | collecting | analyzing with a model, succeeded without | – | – | – | failed: evidence_not_collected |
+/// | collecting | – | as queued | – | – | – | failed: evidence_not_collected |
+/// | analyzing | – | – | succeeded | failed: model_failed | refused: budget_exhausted | failed: model_failed |
+/// | succeeded, failed, refused | – | – | – | – | – | – |
 pub const fn apply(
     status: AnalysisStatus,
     event: AnalysisEvent,
 ) -> Option<(AnalysisStatus, Option<AnalysisReason>)> {
-    use AnalysisStatus as S;
+    use {AnalysisEvent as E, AnalysisStatus as S};
     match (status, event) {
-        (S::Queued, AnalysisEvent::EvidencePending) => Some((S::Collecting, None)),
-        (S::Queued | S::Collecting, AnalysisEvent::EvidenceReady) => Some((S::Succeeded, None)),
-        (S::Queued | S::Collecting, AnalysisEvent::DeadlinePassed) => {
+        (S::Queued, E::EvidencePending) => Some((S::Collecting, None)),
+        (S::Queued | S::Collecting, E::EvidenceReady { has_model: true }) => Some((S::Analyzing, None)),
+        (S::Queued | S::Collecting, E::EvidenceReady { has_model: false })
+        | (S::Analyzing, E::Explained | E::ModelDisabled) => Some((S::Succeeded, None)),
+        (S::Queued | S::Collecting, E::DeadlinePassed) => {
             Some((S::Failed, Some(AnalysisReason::EvidenceNotCollected)))
         }
+        (S::Analyzing, E::ModelFailed | E::DeadlinePassed) => {
+            Some((S::Failed, Some(AnalysisReason::ModelFailed)))
+        }
+        (S::Analyzing, E::BudgetExhausted) => Some((S::Refused, Some(AnalysisReason::BudgetExhausted))),
         _ => None,
     }
 }
@@ -128,15 +174,21 @@ mod tests {
     #[test]
     fn every_status_with_every_event() {
         use AnalysisStatus as S;
-        let late = Some(AnalysisReason::EvidenceNotCollected);
+        let late = Some((S::Failed, Some(AnalysisReason::EvidenceNotCollected)));
+        let not_explained = Some((S::Failed, Some(AnalysisReason::ModelFailed)));
+        let refused = Some((S::Refused, Some(AnalysisReason::BudgetExhausted)));
+        let (succeeded, analyzing) = (Some((S::Succeeded, None)), Some((S::Analyzing, None)));
         for status in S::ALL {
             let after: Vec<_> = AnalysisEvent::ALL.iter().map(|event| apply(*status, *event)).collect();
             let expected = match status {
                 S::Queued => {
-                    [Some((S::Collecting, None)), Some((S::Succeeded, None)), Some((S::Failed, late))]
+                    [Some((S::Collecting, None)), succeeded, analyzing, None, None, None, None, late]
                 }
-                S::Collecting => [None, Some((S::Succeeded, None)), Some((S::Failed, late))],
-                S::Analyzing | S::Succeeded | S::Failed | S::Refused => [None, None, None],
+                S::Collecting => [None, succeeded, analyzing, None, None, None, None, late],
+                S::Analyzing => {
+                    [None, None, None, succeeded, succeeded, not_explained, refused, not_explained]
+                }
+                S::Succeeded | S::Failed | S::Refused => [None; 8],
             };
             assert_eq!(after, expected, "{status}");
         }

@@ -113,6 +113,8 @@ policy! {
     AnalysisCreateOwn   "analysis.create_own"   Developer    Deploy,
     // The same for all other deployments.
     AnalysisCreate      "analysis.create"       Developer    Write,
+    // Reading what was sent to a model.
+    AnalysisReadPrompt  "analysis.read_prompt"  Maintainer   Read,
     // Starting a deployment of a whole pipeline.
     DeploymentStart     "deployment.start"      Developer    Start,
     // Deploying in one's own session; canceling and retrying there.
@@ -212,6 +214,7 @@ mod tests {
         failure.note              · ✔ ✔ ✔ ✔ write
         analysis.create_own       · ✔ ✔ ✔ ✔ deploy
         analysis.create           · ✔ ✔ ✔ ✔ write
+        analysis.read_prompt      · · ✔ ✔ ✔ read
         deployment.start          · ✔ ✔ ✔ ✔ start
         deployment.run_own        · ✔ ✔ ✔ ✔ deploy
         deployment.run            · ✔ ✔ ✔ ✔ start

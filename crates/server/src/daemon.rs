@@ -12,8 +12,8 @@ use greenroom_worker::evidence::{EvidenceBell, ForgeAccess, Sources};
 use greenroom_worker::relay::{self, RelayBell};
 use greenroom_worker::sequencer::{self, SequencerBell};
 use greenroom_worker::{
-    cleanup, evidence, fix, health, housekeeping, installation, registry_sync, session_ending, sweeper,
-    watchdog,
+    cleanup, evidence, fix, health, housekeeping, installation, model, registry_sync, session_ending,
+    sweeper, watchdog,
 };
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -295,7 +295,10 @@ pub async fn run_worker(
     let sources = Sources { objects, forges: Some(access.clone()) };
     tasks.run_when_ready(&databases.health, move |stop| evidence::run(store, sources, evidence_bell, stop));
     let store = databases.system.clone();
+    let models = access.clone();
     tasks.run_when_ready(&databases.health, move |stop| fix::run(store, access, stop));
+    let store = databases.system.clone();
+    tasks.run_when_ready(&databases.health, move |stop| model::run(store, models, stop));
     let (store, retention) = (databases.system.clone(), retention.retention());
     tasks.run_when_ready(&databases.health, move |stop| housekeeping::run(store, retention, stop));
     serve_operators(&tasks, operator, &databases.health, &draining).await?;

@@ -72,3 +72,25 @@ create table model_calls (
 ) with (fillfactor = 70);
 create index model_calls_of_failure on model_calls (organization_id, failure_id);
 create index model_calls_of_analysis on model_calls (organization_id, analysis_id);
+
+-- What a model has concluded.
+alter table analyses
+    -- Whether a model is to be used. Null: if there is one.
+    add column with_model boolean,
+    -- While a worker calls the model.
+    add column leased_until timestamptz,
+    add column model_host text,
+    add column model_name text,
+    add column explanation jsonb check (octet_length(explanation::text) <= 16384),
+    -- Failures with the same fingerprint and the same changes have the same key, for one model.
+    add column reuse_key text,
+    -- The analysis whose explanation is used again.
+    add column reused_from uuid,
+    -- Why there is no explanation. It contains no text of the model.
+    add column detail text check (octet_length(detail) <= 500),
+    drop constraint analyses_reason_check,
+    add constraint analyses_reason_check
+        check (reason in ('evidence_not_collected', 'model_failed', 'budget_exhausted'));
+create index analyses_to_explain on analyses (created_at) where status = 'analyzing';
+create index analyses_explained on analyses (organization_id, reuse_key, ended_at)
+    where explanation is not null and reused_from is null;

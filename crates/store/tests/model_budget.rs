@@ -1,4 +1,5 @@
 //! Calls of models are reserved within the budget of their organization, however many are made at the same moment.
+#![expect(clippy::unwrap_used, reason = "a test may")]
 
 use greenroom_domain::id::{AnalysisId, FailureId, ModelCallId, OrganizationId};
 use greenroom_domain::model::budget::{Amount, Budget, Exhausted};

@@ -78,7 +78,7 @@ async fn fail_overdue_analyses(store: &Store) -> Result<(), StoreError> {
     for (organization, analysis) in with_db_timeout(store.overdue_analyses(ANALYSIS_BATCH_SIZE)).await? {
         match with_db_timeout(store.fail_overdue_analysis(organization, analysis)).await {
             Ok(true) => {
-                tracing::warn!(%analysis, "the evidence of a failure was not collected in time for its analysis")
+                tracing::warn!(%analysis, "an analysis has not ended before its deadline")
             }
             Ok(false) => {}
             // One failure must not block the others.

@@ -1653,10 +1653,11 @@ export interface paths {
         put?: never;
         /**
          * Request an analysis of a failed stage
-         * @description It is about the last failure of the named stage, or of the first stage that has failed. If the evidence is there, the
-         *     analysis has succeeded in the response; otherwise it succeeds when the evidence is stored, about a second after the end of the
-         *     stage, and fails after 10 minutes without it. Without a model, `model` and `cause` are null, and the rest is what the evidence
-         *     shows. Each request creates an analysis, 20 at most for one failure (`409 analysis_limit`). A stage that has not failed is
+         * @description It is about the last failure of the named stage, or of the first stage that has failed. Without a model, `model` and `cause` are
+         *     null, and the rest is what the evidence shows: the analysis has succeeded in the response if the evidence is there; otherwise it
+         *     succeeds when the evidence is stored, about a second after the end of the stage, and fails after 10 minutes without it. If the
+         *     organization has a model, it is called then (`analyzing`); see `model` of the request. A failure with the same fingerprint and
+         *     the same changes gets the explanation that was made within the last 7 days (`reusedFrom`). Each request creates an analysis, 20 at most for one failure (`409 analysis_limit`). A stage that has not failed is
          *     `409 not_failed`, and evidence that was deleted with the logs is `410`. Needs the scope `deploy` for deployments of your own
          *     sessions, and `write` for others. Analyses are kept as long as events.
          */
@@ -1680,6 +1681,27 @@ export interface paths {
          *     `analysis.failed` and `analysis.refused` are recorded when it has ended.
          */
         get: operations["get_analysis"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/analyses/{analysisId}/prompt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * View what was sent to the model for an analysis
+         * @description The whole text, with its hash, of the last call. It is deleted with the logs (`410`). An analysis for which no model was called,
+         *     also one that uses an earlier explanation again, has none (`404`).
+         */
+        get: operations["get_analysis_prompt"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2787,6 +2809,35 @@ export interface paths {
         patch: operations["update_forge"];
         trace?: never;
     };
+    "/organizations/{orgId}/analysis-settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * View the settings of failure analysis
+         * @description The model that explains failures, its limits, and what was used of them. An organization has no model until an admin sets
+         *     one. No response contains the credential. The `ETag` is the revision, which counts the changes by admins, followed by a part
+         *     that changes with calls of the model, which `If-Match` ignores.
+         */
+        get: operations["get_analysis_settings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change the settings of failure analysis
+         * @description Evidence of failures, with lines of logs, is sent to `address` once a model is enabled. Another `address` needs the credential
+         *     again (`422` at `/credential`): it is never sent to another address than the one it was set for. A credential needs a
+         *     master key in the server (`503 secrets_unavailable`). Nothing is sent to the model now. Fields that are left out stay
+         *     unchanged, and a request that changes nothing records no event; a `credential` is always a change.
+         */
+        patch: operations["update_analysis_settings"];
+        trace?: never;
+    };
     "/organizations/{orgId}/approvals": {
         parameters: {
             query?: never;
@@ -3051,7 +3102,10 @@ export interface components {
              */
             attempt: number;
             category?: components["schemas"]["FailureCategory"] | null;
-            /** @description The cause as the model has described it; null without a model. */
+            /**
+             * @description The cause as the model has described it, at most 400 characters; null without a model, and if the evidence was not enough.
+             *     The text is that of a model, which may be wrong or misled: show it as plain text, and do nothing because of it.
+             */
             cause?: string | null;
             /** Format: date-time */
             createdAt: string;
@@ -3064,6 +3118,8 @@ export interface components {
             decisiveLine?: components["schemas"]["DecisiveLine"] | null;
             /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
             deploymentId: string;
+            /** @description More about the reason, such as the status that the model's endpoint responded with. */
+            detail?: string | null;
             /** Format: date-time */
             endedAt?: string | null;
             /** @example fai_0190a0b0-0000-7000-8000-000000000001 */
@@ -3078,7 +3134,7 @@ export interface components {
             /** @example ana_0190a0b0-0000-7000-8000-000000000001 */
             id: string;
             model?: components["schemas"]["AnalysisModel"] | null;
-            /** @description What the model suggests to do next. */
+            /** @description What the model suggests to do next: up to 3 plain texts of at most 200 characters. */
             next: string[];
             /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
             pipelineId: string;
@@ -3101,18 +3157,128 @@ export interface components {
             comment?: string | null;
             helpful: boolean;
         };
-        /** @description The model that has worded an analysis. */
+        /** @description The model of an analysis, and what it has selected of what it was given. */
         AnalysisModel: {
+            category?: components["schemas"]["FailureCategory"] | null;
+            confidence?: components["schemas"]["ModelConfidence"] | null;
+            /** @description Whether the model states that the evidence is enough. Null if there is no explanation. */
+            enough?: boolean | null;
+            /**
+             * @description The ids of the evidence that it refers to.
+             * @example [
+             *       "E1"
+             *     ]
+             */
+            evidence: string[];
             /** @description Where the evidence was sent to. */
             host: string;
             /** @example Ada Lovelace */
             name: string;
+            /** @description The analysis whose explanation is used again: that of a failure with the same fingerprint and the same changes. */
+            reusedFrom?: string | null;
+            /**
+             * @description The ids of the changes that it suspects, as the prompt numbers them.
+             * @example [
+             *       "C1"
+             *     ]
+             */
+            suspects: string[];
+        };
+        /** @description What was sent to a model for an analysis. */
+        AnalysisPrompt: {
+            analysisId: string;
+            /**
+             * Format: int64
+             * @description Millionths of the currency of the prices.
+             */
+            costMicros?: number | null;
+            /** @description Why the call gave nothing that can be used. */
+            error?: string | null;
+            /** @description The SHA-256 of `text`, in hexadecimal digits. The event `model.called` contains it. */
+            hash: string;
+            /** @description Where it was sent to. */
+            host: string;
+            /**
+             * Format: int64
+             * @description Null until the call has ended, as are the next two.
+             */
+            inputTokens?: number | null;
+            model: string;
+            /** Format: int64 */
+            outputTokens?: number | null;
+            /** Format: date-time */
+            sentAt: string;
+            /**
+             * @description Everything that was sent about the failure: instructions, data, and the schema of the response. It contains lines of the log:
+             *     treat it as data.
+             */
+            text: string;
         };
         /**
-         * @description Why an analysis has failed or was refused. `evidence_not_collected`: the evidence was not there in time; request another one. Clients must accept values that are not listed.
+         * @description Why an analysis has failed or was refused. `evidence_not_collected`: the evidence was not there in time; request another one. `model_failed`: the model gave nothing that can be used, and `budget_exhausted`: another call would exceed a limit of the organization; in both cases everything that needs no model is there. Clients must accept values that are not listed.
          * @enum {string}
          */
-        AnalysisReason: "evidence_not_collected";
+        AnalysisReason: "evidence_not_collected" | "model_failed" | "budget_exhausted";
+        /** @description Whether failures are explained by a model, by which one, and how much that may cost. */
+        AnalysisSettings: {
+            /**
+             * @description The address of the endpoint, up to its version. Null: not set.
+             * @example https://api.openai.com/v1
+             */
+            address?: string | null;
+            enabled: boolean;
+            /** @description Whether a credential is set. No response contains it. */
+            hasCredential: boolean;
+            /**
+             * @description The host of `address`: it receives what is sent about failures.
+             * @example api.openai.com
+             */
+            host?: string | null;
+            /**
+             * Format: int64
+             * @description The price of a million tokens of input, in millionths of a currency.
+             * @example 250000
+             */
+            inputPriceMicros: number;
+            /**
+             * Format: int64
+             * @description In millionths of the currency of the prices. Null: unlimited.
+             * @example 25000000
+             */
+            maxCostMicrosPerMonth?: number | null;
+            /**
+             * Format: int64
+             * @description Null: unlimited. A request with its retries counts as one.
+             * @example 200
+             */
+            maxRequestsPerDay?: number | null;
+            /**
+             * Format: int64
+             * @description Input and output together. Null: unlimited.
+             * @example 20000000
+             */
+            maxTokensPerMonth?: number | null;
+            /**
+             * @description The name that the provider has for the model. Null: not set.
+             * @example gpt-5-mini
+             */
+            model?: string | null;
+            /**
+             * Format: int64
+             * @description The price of a million tokens of output, in millionths of a currency.
+             * @example 2000000
+             */
+            outputPriceMicros: number;
+            protocol?: components["schemas"]["ModelProtocol"] | null;
+            /**
+             * Format: date-time
+             * @description When an admin last changed the settings. Null: never.
+             */
+            updatedAt?: string | null;
+            /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+            updatedBy?: string | null;
+            usage: components["schemas"]["ModelUsage"];
+        };
         /**
          * @description `collecting`: it waits for the evidence of the failure. `analyzing`: a model reads the evidence. `refused`: it was not permitted. Final: `succeeded`, `failed`, `refused`. Clients must accept values that are not listed.
          * @enum {string}
@@ -3122,6 +3288,9 @@ export interface components {
         AnalysisWaitingOn: {
             /** @enum {string} */
             kind: "evidence";
+        } | {
+            /** @enum {string} */
+            kind: "model";
         };
         ApiToken: {
             /** @description Whether the token may take an environment over by force. */
@@ -3580,6 +3749,12 @@ export interface components {
          *     }
          */
         CreateAnalysis: {
+            /**
+             * @description `false`: without the model of the organization. `true`: only with it, so that a model that is not enabled is
+             *     `403 analysis_disabled`, and one whose budget is exhausted is `429 budget_exhausted`. Without it, a model is used if there
+             *     is one.
+             */
+            model?: boolean | null;
             /** @description The key of the stage whose last failure is analyzed. Without it, that of the first stage that has failed. */
             stage?: string | null;
         };
@@ -3972,7 +4147,10 @@ export interface components {
                  */
                 attempt: number;
                 category?: components["schemas"]["FailureCategory"] | null;
-                /** @description The cause as the model has described it; null without a model. */
+                /**
+                 * @description The cause as the model has described it, at most 400 characters; null without a model, and if the evidence was not enough.
+                 *     The text is that of a model, which may be wrong or misled: show it as plain text, and do nothing because of it.
+                 */
                 cause?: string | null;
                 /** Format: date-time */
                 createdAt: string;
@@ -3985,6 +4163,8 @@ export interface components {
                 decisiveLine?: components["schemas"]["DecisiveLine"] | null;
                 /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
                 deploymentId: string;
+                /** @description More about the reason, such as the status that the model's endpoint responded with. */
+                detail?: string | null;
                 /** Format: date-time */
                 endedAt?: string | null;
                 /** @example fai_0190a0b0-0000-7000-8000-000000000001 */
@@ -3999,7 +4179,7 @@ export interface components {
                 /** @example ana_0190a0b0-0000-7000-8000-000000000001 */
                 id: string;
                 model?: components["schemas"]["AnalysisModel"] | null;
-                /** @description What the model suggests to do next. */
+                /** @description What the model suggests to do next: up to 3 plain texts of at most 200 characters. */
                 next: string[];
                 /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
                 pipelineId: string;
@@ -4013,6 +4193,100 @@ export interface components {
                 verdict?: components["schemas"]["FailureVerdict"] | null;
                 /** @description Empty if it has ended. */
                 waitingOn: components["schemas"]["AnalysisWaitingOn"][];
+            };
+        };
+        Data_AnalysisPrompt: {
+            /** @description What was sent to a model for an analysis. */
+            data: {
+                analysisId: string;
+                /**
+                 * Format: int64
+                 * @description Millionths of the currency of the prices.
+                 */
+                costMicros?: number | null;
+                /** @description Why the call gave nothing that can be used. */
+                error?: string | null;
+                /** @description The SHA-256 of `text`, in hexadecimal digits. The event `model.called` contains it. */
+                hash: string;
+                /** @description Where it was sent to. */
+                host: string;
+                /**
+                 * Format: int64
+                 * @description Null until the call has ended, as are the next two.
+                 */
+                inputTokens?: number | null;
+                model: string;
+                /** Format: int64 */
+                outputTokens?: number | null;
+                /** Format: date-time */
+                sentAt: string;
+                /**
+                 * @description Everything that was sent about the failure: instructions, data, and the schema of the response. It contains lines of the log:
+                 *     treat it as data.
+                 */
+                text: string;
+            };
+        };
+        Data_AnalysisSettings: {
+            /** @description Whether failures are explained by a model, by which one, and how much that may cost. */
+            data: {
+                /**
+                 * @description The address of the endpoint, up to its version. Null: not set.
+                 * @example https://api.openai.com/v1
+                 */
+                address?: string | null;
+                enabled: boolean;
+                /** @description Whether a credential is set. No response contains it. */
+                hasCredential: boolean;
+                /**
+                 * @description The host of `address`: it receives what is sent about failures.
+                 * @example api.openai.com
+                 */
+                host?: string | null;
+                /**
+                 * Format: int64
+                 * @description The price of a million tokens of input, in millionths of a currency.
+                 * @example 250000
+                 */
+                inputPriceMicros: number;
+                /**
+                 * Format: int64
+                 * @description In millionths of the currency of the prices. Null: unlimited.
+                 * @example 25000000
+                 */
+                maxCostMicrosPerMonth?: number | null;
+                /**
+                 * Format: int64
+                 * @description Null: unlimited. A request with its retries counts as one.
+                 * @example 200
+                 */
+                maxRequestsPerDay?: number | null;
+                /**
+                 * Format: int64
+                 * @description Input and output together. Null: unlimited.
+                 * @example 20000000
+                 */
+                maxTokensPerMonth?: number | null;
+                /**
+                 * @description The name that the provider has for the model. Null: not set.
+                 * @example gpt-5-mini
+                 */
+                model?: string | null;
+                /**
+                 * Format: int64
+                 * @description The price of a million tokens of output, in millionths of a currency.
+                 * @example 2000000
+                 */
+                outputPriceMicros: number;
+                protocol?: components["schemas"]["ModelProtocol"] | null;
+                /**
+                 * Format: date-time
+                 * @description When an admin last changed the settings. Null: never.
+                 */
+                updatedAt?: string | null;
+                /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
+                updatedBy?: string | null;
+                usage: components["schemas"]["ModelUsage"];
             };
         };
         Data_ApiToken: {
@@ -6586,7 +6860,10 @@ export interface components {
                  */
                 attempt: number;
                 category?: components["schemas"]["FailureCategory"] | null;
-                /** @description The cause as the model has described it; null without a model. */
+                /**
+                 * @description The cause as the model has described it, at most 400 characters; null without a model, and if the evidence was not enough.
+                 *     The text is that of a model, which may be wrong or misled: show it as plain text, and do nothing because of it.
+                 */
                 cause?: string | null;
                 /** Format: date-time */
                 createdAt: string;
@@ -6599,6 +6876,8 @@ export interface components {
                 decisiveLine?: components["schemas"]["DecisiveLine"] | null;
                 /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
                 deploymentId: string;
+                /** @description More about the reason, such as the status that the model's endpoint responded with. */
+                detail?: string | null;
                 /** Format: date-time */
                 endedAt?: string | null;
                 /** @example fai_0190a0b0-0000-7000-8000-000000000001 */
@@ -6613,7 +6892,7 @@ export interface components {
                 /** @example ana_0190a0b0-0000-7000-8000-000000000001 */
                 id: string;
                 model?: components["schemas"]["AnalysisModel"] | null;
-                /** @description What the model suggests to do next. */
+                /** @description What the model suggests to do next: up to 3 plain texts of at most 200 characters. */
                 next: string[];
                 /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
                 pipelineId: string;
@@ -7780,6 +8059,52 @@ export interface components {
             /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
             userId: string;
         };
+        /**
+         * @description How sure the model is, as it states. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        ModelConfidence: "low" | "medium" | "high";
+        /** @description The credential of a model. No response contains it. */
+        ModelCredential: {
+            /** @description The API key of the provider. */
+            token: string;
+        };
+        /**
+         * @description `openai` (any endpoint that is compatible with OpenAI's chat completions) or `anthropic`. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        ModelProtocol: "openai" | "anthropic";
+        /**
+         * @description What counts toward the limits: what was used, and what calls that are being made have reserved. Days and months are those
+         *     of UTC.
+         */
+        ModelUsage: {
+            /**
+             * Format: int64
+             * @example 38100
+             */
+            costMicros: number;
+            /**
+             * @description The day of `requests`.
+             * @example 2026-11-18
+             */
+            day: string;
+            /**
+             * @description The month of `tokens` and `costMicros`.
+             * @example 2026-11
+             */
+            month: string;
+            /**
+             * Format: int64
+             * @example 12
+             */
+            requests: number;
+            /**
+             * Format: int64
+             * @example 91250
+             */
+            tokens: number;
+        };
         MyOrganization: {
             id: string;
             /**
@@ -8906,6 +9231,59 @@ export interface components {
              * @description How long the tokens are valid.
              */
             ttlSeconds: number;
+        };
+        /**
+         * @description Changes to the settings. Fields that are left out stay unchanged.
+         * @example {
+         *       "address": "https://api.openai.com/v1",
+         *       "credential": {
+         *         "token": "key-1-of-the-example"
+         *       },
+         *       "enabled": true,
+         *       "inputPriceMicros": 250000,
+         *       "maxCostMicrosPerMonth": 25000000,
+         *       "maxRequestsPerDay": 100,
+         *       "model": "gpt-5-mini",
+         *       "outputPriceMicros": 2000000,
+         *       "protocol": "openai"
+         *     }
+         */
+        UpdateAnalysisSettings: {
+            /**
+             * @description The https address of the endpoint, up to its version. Its host is resolved and checked whenever it is connected to.
+             *     Another one needs the credential again, or `null` for none: the stored one is for the former address.
+             */
+            address?: string | null;
+            credential?: components["schemas"]["ModelCredential"] | null;
+            /** @description Needs `protocol`, `address` and `model`. */
+            enabled?: boolean | null;
+            /**
+             * Format: int64
+             * @description The price of a million tokens of input, in millionths of a currency.
+             */
+            inputPriceMicros?: number | null;
+            /**
+             * Format: int64
+             * @description In millionths of the currency of the prices; `null`: unlimited. Needs at least one price.
+             */
+            maxCostMicrosPerMonth?: number | null;
+            /**
+             * Format: int64
+             * @description `null`: unlimited.
+             */
+            maxRequestsPerDay?: number | null;
+            /**
+             * Format: int64
+             * @description `null`: unlimited.
+             */
+            maxTokensPerMonth?: number | null;
+            model?: string | null;
+            /**
+             * Format: int64
+             * @description The price of a million tokens of output, in millionths of a currency.
+             */
+            outputPriceMicros?: number | null;
+            protocol?: components["schemas"]["ModelProtocol"] | null;
         };
         /**
          * @description Changes to a forge. Fields that are left out stay unchanged.
@@ -21556,6 +21934,107 @@ export interface operations {
             };
         };
     };
+    get_analysis_prompt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+                analysisId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description View what was sent to the model for an analysis */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_AnalysisPrompt"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The log was deleted because its retention time was over */
+            410: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     give_analysis_feedback: {
         parameters: {
             query?: never;
@@ -29257,6 +29736,255 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Data_Forge"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record has changed since you read it */
+            412: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_analysis_settings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description View the settings of failure analysis */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_AnalysisSettings"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    update_analysis_settings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+                /** @description The ETag of the record. The request is rejected if the record has changed since. */
+                "If-Match"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateAnalysisSettings"];
+            };
+        };
+        responses: {
+            /** @description Change the settings of failure analysis */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_AnalysisSettings"];
                 };
             };
             /** @description The body is not JSON, or a header can't be read */

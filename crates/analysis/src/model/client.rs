@@ -9,14 +9,14 @@ use http::{HeaderMap, Response, StatusCode};
 use tokio::time::{Instant, sleep};
 
 use super::error::{ModelError, ModelFailure};
-use super::explanation::Explanation;
+use super::explanation;
 use super::limits::Limits;
 use super::prompt::{Prompt, Schema};
 use super::retries::Retries;
 use super::transport::{Exchange, Transport, TransportError};
 use super::usage::Usage;
 use super::wire;
-use super::{Completion, Model};
+use super::{Completion, Explanation, Model};
 
 /// A model that is reached by HTTP.
 #[derive(Clone, Debug)]
@@ -80,7 +80,7 @@ impl<T: Transport> HttpModel<T> {
             return Err(ModelError::Refused.into());
         }
         let key = key.and_then(|key| str::from_utf8(key.reveal()).ok());
-        Explanation::parse(&reply.text, prompt.schema(), key)
+        explanation::parse(&reply.text, prompt.schema(), key)
             .map_err(|_| ModelError::InvalidExplanation.into())
     }
 }

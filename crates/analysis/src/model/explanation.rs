@@ -3,46 +3,11 @@
 //! A reference that was not given is dropped and counted. Texts are cleaned, masked and cut like those that were
 //! sent: a model may repeat or invent anything.
 
-use serde::{Deserialize, Serialize};
+use greenroom_domain::model::{Confidence, Explanation};
+use serde::Deserialize;
 
 use super::prompt::{MAX_CAUSE_CHARACTERS, MAX_NEXT, MAX_NEXT_CHARACTERS, Schema};
 use super::text::{clean_line, cut_end, mask};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Confidence {
-    Low,
-    Medium,
-    High,
-}
-
-impl Confidence {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Explanation {
-    /// One of the given categories. `None`: the model has invented one.
-    pub category: Option<String>,
-    /// Ids of evidence, each once.
-    pub evidence: Vec<String>,
-    /// Ids of changes, each once.
-    pub suspects: Vec<String>,
-    /// Plain text. `None` if the model states that the data is not enough.
-    pub cause: Option<String>,
-    /// Plain texts.
-    pub next: Vec<String>,
-    pub confidence: Confidence,
-    pub is_enough: bool,
-    /// How many references were dropped because they do not exist.
-    pub dropped_references: usize,
-}
 
 /// The text does not match the schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,39 +28,36 @@ struct Received {
     enough: bool,
 }
 
-impl Explanation {
-    /// Parses what a model wrote. The key of the request is masked too: the endpoint that received it could return it.
-    pub(super) fn parse(text: &str, schema: &Schema, key: Option<&str>) -> Result<Self, NotAnExplanation> {
-        let received: Received =
-            serde_json::from_str(without_code_fence(text)).map_err(|_| NotAnExplanation)?;
-        let mut dropped_references = 0;
-        let mut select = |ids: Vec<String>, exists: &dyn Fn(&str) -> bool| {
-            let mut selected: Vec<String> = Vec::new();
-            for id in ids {
-                if !exists(&id) {
-                    dropped_references += 1;
-                } else if !selected.contains(&id) {
-                    selected.push(id);
-                }
+/// Parses what a model wrote. The key of the request is masked too: the endpoint that received it could return it.
+pub(super) fn parse(text: &str, schema: &Schema, key: Option<&str>) -> Result<Explanation, NotAnExplanation> {
+    let received: Received = serde_json::from_str(without_code_fence(text)).map_err(|_| NotAnExplanation)?;
+    let mut dropped_references = 0;
+    let mut select = |ids: Vec<String>, exists: &dyn Fn(&str) -> bool| {
+        let mut selected: Vec<String> = Vec::new();
+        for id in ids {
+            if !exists(&id) {
+                dropped_references += 1;
+            } else if !selected.contains(&id) {
+                selected.push(id);
             }
-            selected
-        };
-        let evidence = select(received.evidence, &|id| schema.has_evidence(id));
-        let suspects = select(received.suspects, &|id| schema.has_suspect(id));
-        let category = select(vec![received.category], &|name| schema.has_category(name)).pop();
-        let cause = received.cause.filter(|_| received.enough);
-        let next = received.next.iter().map(|text| plain(text, MAX_NEXT_CHARACTERS, key));
-        Ok(Self {
-            category,
-            evidence,
-            suspects,
-            cause: cause.map(|text| plain(&text, MAX_CAUSE_CHARACTERS, key)).filter(|text| !text.is_empty()),
-            next: next.filter(|text| !text.is_empty()).take(MAX_NEXT).collect(),
-            confidence: received.confidence,
-            is_enough: received.enough,
-            dropped_references,
-        })
-    }
+        }
+        selected
+    };
+    let evidence = select(received.evidence, &|id| schema.has_evidence(id));
+    let suspects = select(received.suspects, &|id| schema.has_suspect(id));
+    let category = select(vec![received.category], &|name| schema.has_category(name)).pop();
+    let cause = received.cause.filter(|_| received.enough);
+    let next = received.next.iter().map(|text| plain(text, MAX_NEXT_CHARACTERS, key));
+    Ok(Explanation {
+        category,
+        evidence,
+        suspects,
+        cause: cause.map(|text| plain(&text, MAX_CAUSE_CHARACTERS, key)).filter(|text| !text.is_empty()),
+        next: next.filter(|text| !text.is_empty()).take(MAX_NEXT).collect(),
+        confidence: received.confidence,
+        is_enough: received.enough,
+        dropped_references,
+    })
 }
 
 /// Models without a schema often write Markdown around their JSON.

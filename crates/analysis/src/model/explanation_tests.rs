@@ -20,7 +20,7 @@ fn prompt() -> Prompt {
 }
 
 fn parse(text: &str) -> Result<Explanation, NotAnExplanation> {
-    Explanation::parse(text, prompt().schema(), Some("key-of-the-request"))
+    super::parse(text, prompt().schema(), Some("key-of-the-request"))
 }
 
 fn json(fields: &str) -> String {

@@ -23,7 +23,6 @@ mod wire;
 
 pub use self::client::HttpModel;
 pub use self::error::{ModelError, ModelFailure};
-pub use self::explanation::{Confidence, Explanation};
 pub use self::limits::Limits;
 pub use self::prompt::{
     Change, ChangeKind, EvidenceItem, FailureContext, InvalidItem, MAX_DATA_BYTES, PROMPT_VERSION, Prompt,
@@ -32,6 +31,7 @@ pub use self::prompt::{
 pub use self::transport::{Exchange, Transport, TransportError};
 pub use self::usage::Usage;
 
+pub use greenroom_domain::model::{Confidence, Explanation};
 use greenroom_domain::secret::Secret;
 
 /// What an endpoint has returned for a prompt.

@@ -2,7 +2,9 @@
 
 pub mod budget;
 mod endpoint;
+mod explanation;
 mod settings;
 
 pub use self::endpoint::{Endpoint, InvalidEndpoint, ModelAddress, ModelProtocol, check_model_name};
+pub use self::explanation::{Confidence, Explanation};
 pub use self::settings::{InvalidSettings, MAX_LIMIT, MAX_PRICE, ModelSettings};

@@ -1,17 +1,21 @@
 //! Analyses of failures: requesting and reading them, and feedback about them. Without a model, an analysis is a record of
-//! what the evidence shows.
+//! what the evidence shows. A worker calls the model (`greenroom_worker::model`).
 
 use greenroom_api_types::analysis::{
-    Analysis, AnalysisFeedback, AnalysisWaitingOn, CreateAnalysis, GiveAnalysisFeedback,
+    Analysis, AnalysisFeedback, AnalysisModel, AnalysisPrompt, AnalysisWaitingOn, CreateAnalysis,
+    GiveAnalysisFeedback,
 };
 use greenroom_api_types::evidence::DecisiveLine;
 use greenroom_api_types::person::Person;
 use greenroom_domain::analysis::{AnalysisStatus, MAX_PER_FAILURE, check_comment, required_right};
+use greenroom_domain::failure::Category;
 use greenroom_domain::id::{AnalysisId, DeploymentId};
+use greenroom_domain::model::Explanation;
+use greenroom_domain::model::budget::{Amount, Exhausted, reserve};
 use greenroom_domain::principal::Principal;
 use greenroom_domain::text::Name;
 use greenroom_store::Command;
-use greenroom_store::analysis::{AnalysisRecord, FeedbackRecord};
+use greenroom_store::analysis::{AnalysisRecord, FeedbackRecord, ModelName};
 use greenroom_store::page::{Page, PageResult};
 use uuid::Uuid;
 
@@ -43,10 +47,61 @@ pub async fn create(
         );
         return Err(Failure::new(Code::AnalysisLimit, detail).with("limit", MAX_PER_FAILURE.into()));
     }
+    if request.model == Some(true) {
+        require_model(command).await?;
+    }
     let id = AnalysisId::from(Uuid::now_v7());
-    command.create_analysis(id, &failure).await?;
+    command.create_analysis(id, &failure, request.model).await?;
     let created = command.analysis(id).await?;
     created.map(analysis_view).ok_or_else(Failure::not_found)
+}
+
+/// Requires a model that can be called now. The worker decides again when it reserves the call.
+async fn require_model(command: &mut Command) -> Result<(), Failure> {
+    let settings = command.model_settings_for_share().await?.settings;
+    if settings.endpoint().is_none() {
+        let detail = "This organization has no model, or its model is not enabled. An admin sets it by \
+                      `PATCH /analysis-settings`; leave out `model` to get everything that needs none.";
+        return Err(Failure::new(Code::AnalysisDisabled, detail));
+    }
+    let (used, now) = command.model_usage_now().await?;
+    let least = Amount { requests: 1, tokens: 1, cost: 0 };
+    match reserve(used, &settings.limits, least, now) {
+        Ok(_) => Ok(()),
+        Err(exhausted) => Err(budget_exhausted(&exhausted)),
+    }
+}
+
+fn budget_exhausted(exhausted: &Exhausted) -> Failure {
+    let detail = format!(
+        "The organization's limit of {} for its model is used up. Wait until `resetsAt`, ask an admin for a higher limit, or leave out \
+         `model` to get everything that needs none.",
+        exhausted.which
+    );
+    let resets_at = exhausted.resets_at.map(|at| at.to_string());
+    Failure::new(Code::BudgetExhausted, detail)
+        .with("budget", exhausted.which.as_str().into())
+        .with("resetsAt", resets_at.into())
+}
+
+/// Returns what was sent to a model for an analysis, by the last call.
+pub async fn prompt(app: &App, principal: &Principal, id: AnalysisId) -> Result<AnalysisPrompt, Failure> {
+    let organization = principal.organization_id;
+    let call = app.store.model_calls_of(organization, id).await?.pop().ok_or_else(Failure::not_found)?;
+    let Some(text) = call.prompt else { return Err(expired(Vec::new())) };
+    let settled = call.settled.as_ref();
+    Ok(AnalysisPrompt {
+        analysis_id: id.to_string(),
+        model: call.model,
+        host: call.host,
+        text,
+        hash: call.prompt_hash,
+        sent_at: call.reserved_at,
+        input_tokens: settled.map(|settled| settled.input_tokens),
+        output_tokens: settled.map(|settled| settled.output_tokens),
+        cost_micros: settled.map(|settled| settled.cost),
+        error: call.settled.and_then(|settled| settled.error),
+    })
 }
 
 /// Stores the caller's feedback about an analysis that has ended.
@@ -108,8 +163,16 @@ async fn nothing_failed(
 }
 
 pub fn analysis_view(record: AnalysisRecord) -> Analysis {
-    let is_waiting = matches!(record.status, AnalysisStatus::Queued | AnalysisStatus::Collecting);
+    let waiting_on = match record.status {
+        AnalysisStatus::Queued | AnalysisStatus::Collecting => Some(AnalysisWaitingOn::Evidence),
+        AnalysisStatus::Analyzing => Some(AnalysisWaitingOn::Model),
+        AnalysisStatus::Succeeded | AnalysisStatus::Failed | AnalysisStatus::Refused => None,
+    };
     let findings = record.findings;
+    let (explanation, reused_from) = (record.explanation.as_ref(), record.reused_from);
+    let model = record.model.map(|model| model_view(model, explanation, reused_from));
+    let (cause, next) =
+        record.explanation.map(|explanation| (explanation.cause, explanation.next)).unwrap_or_default();
     Analysis {
         id: record.id.to_string(),
         pipeline_id: record.pipeline_id.to_string(),
@@ -121,20 +184,39 @@ pub fn analysis_view(record: AnalysisRecord) -> Analysis {
         step_run_id: record.step_run_id.map(|step| step.to_string()),
         status: record.status.into(),
         reason: record.reason.map(Into::into),
-        waiting_on: is_waiting.then_some(AnalysisWaitingOn::Evidence).into_iter().collect(),
+        detail: record.detail,
+        waiting_on: waiting_on.into_iter().collect(),
         deadline_at: (!record.status.is_final()).then_some(record.deadline_at),
         category: findings.as_ref().map(|findings| findings.category.into()),
         verdict: findings.as_ref().map(|findings| findings.verdict.into()),
         fingerprint: findings.as_ref().map(|findings| findings.fingerprint.clone()),
         decisive_line: findings
             .map(|findings| DecisiveLine { line: findings.decisive_line, text: findings.decisive }),
-        model: None,
-        cause: None,
-        next: Vec::new(),
+        model,
+        cause,
+        next,
         created_by: Person { id: record.created_by.to_string(), name: record.created_by_name },
         created_at: record.created_at,
         ended_at: record.ended_at,
         feedback: record.feedback.into_iter().map(feedback_view).collect(),
+    }
+}
+
+fn model_view(
+    model: ModelName,
+    explanation: Option<&Explanation>,
+    reused_from: Option<AnalysisId>,
+) -> AnalysisModel {
+    let category = explanation.and_then(|explanation| explanation.category.as_deref());
+    AnalysisModel {
+        name: model.name,
+        host: model.host,
+        category: category.and_then(|name| name.parse::<Category>().ok()).map(Into::into),
+        evidence: explanation.map(|explanation| explanation.evidence.clone()).unwrap_or_default(),
+        suspects: explanation.map(|explanation| explanation.suspects.clone()).unwrap_or_default(),
+        confidence: explanation.map(|explanation| explanation.confidence.into()),
+        enough: explanation.map(|explanation| explanation.is_enough),
+        reused_from: reused_from.map(|analysis| analysis.to_string()),
     }
 }
 

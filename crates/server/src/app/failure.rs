@@ -118,6 +118,7 @@ codes! {
     InvalidDefinition     "invalid_definition"      422 "Invalid pipeline definition",
     IdempotencyKeyReused  "idempotency_key_reused"  422 "The key was used for another request",
     RateLimited           "rate_limited"            429 "Too many requests",
+    BudgetExhausted       "budget_exhausted"        429 "The budget of the model is exhausted",
     Internal              "internal"                500 "Internal error",
     DatabaseUnavailable   "database_unavailable"    503 "Temporarily unavailable",
     ObjectsUnavailable    "objects_unavailable"     503 "Object store unavailable",

@@ -2,9 +2,11 @@
 
 use axum::Json;
 use axum::http::StatusCode;
-use greenroom_api_types::analysis::{Analysis, CreateAnalysis, GiveAnalysisFeedback};
+use greenroom_api_types::analysis::{Analysis, AnalysisPrompt, CreateAnalysis, GiveAnalysisFeedback};
 use greenroom_api_types::envelope::{Data, List};
-use greenroom_domain::policy::action::{AnalysisCreate, AnalysisCreateOwn, DeploymentRead};
+use greenroom_domain::policy::action::{
+    AnalysisCreate, AnalysisCreateOwn, AnalysisReadPrompt, DeploymentRead,
+};
 
 use crate::app::analysis::{self, analysis_view};
 use crate::app::failure::Failure;
@@ -23,10 +25,11 @@ type Analyze = (AnalysisCreate, AnalysisCreateOwn);
 
 /// Request an analysis of a failed stage
 ///
-/// It is about the last failure of the named stage, or of the first stage that has failed. If the evidence is there, the
-/// analysis has succeeded in the response; otherwise it succeeds when the evidence is stored, about a second after the end of the
-/// stage, and fails after 10 minutes without it. Without a model, `model` and `cause` are null, and the rest is what the evidence
-/// shows. Each request creates an analysis, 20 at most for one failure (`409 analysis_limit`). A stage that has not failed is
+/// It is about the last failure of the named stage, or of the first stage that has failed. Without a model, `model` and `cause` are
+/// null, and the rest is what the evidence shows: the analysis has succeeded in the response if the evidence is there; otherwise it
+/// succeeds when the evidence is stored, about a second after the end of the stage, and fails after 10 minutes without it. If the
+/// organization has a model, it is called then (`analyzing`); see `model` of the request. A failure with the same fingerprint and
+/// the same changes gets the explanation that was made within the last 7 days (`reusedFrom`). Each request creates an analysis, 20 at most for one failure (`409 analysis_limit`). A stage that has not failed is
 /// `409 not_failed`, and evidence that was deleted with the logs is `410`. Needs the scope `deploy` for deployments of your own
 /// sessions, and `write` for others. Analyses are kept as long as events.
 #[utoipa::path(post, path = "/organizations/{orgId}/deployments/{deploymentId}/analyses", tag = "failures",
@@ -73,6 +76,21 @@ pub async fn get_analysis(
     path: PathParams<AnalysisPath>,
 ) -> Result<Json<Data<Analysis>>, Failure> {
     let data = analysis::read(&permit.app, &permit.principal, parse_id(&path.0.analysis_id)?).await?;
+    Ok(Json(Data { data }))
+}
+
+/// View what was sent to the model for an analysis
+///
+/// The whole text, with its hash, of the last call. It is deleted with the logs (`410`). An analysis for which no model was called,
+/// also one that uses an earlier explanation again, has none (`404`).
+#[utoipa::path(get, path = "/organizations/{orgId}/analyses/{analysisId}/prompt", tag = "failures",
+    params(OrganizationPath, AnalysisPath),
+    responses((status = 200, body = Data<AnalysisPrompt>), ReadProblems, LogProblems))]
+pub async fn get_analysis_prompt(
+    permit: Permit<AnalysisReadPrompt>,
+    path: PathParams<AnalysisPath>,
+) -> Result<Json<Data<AnalysisPrompt>>, Failure> {
+    let data = analysis::prompt(&permit.app, &permit.principal, parse_id(&path.0.analysis_id)?).await?;
     Ok(Json(Data { data }))
 }
 

@@ -14,12 +14,12 @@ use crate::app::failure::{Code, Failure};
 use crate::app::next_action::API_ROOT;
 use crate::http::rules::{not_modified, openapi, schema};
 use crate::http::{
-    analysis, analysis_settings, approval, browser_session, cache, cleanup, definition_schema, deployment, deployment_stream,
-    docs, environment, environment_hold, environment_list, environment_pool, event, evidence, failure, fix,
-    forge, freeze, give_up, group, handover, health, id_token, lasting_environment, live_session, log,
-    log_index, log_search, log_stream, me, member, middleware, oauth, oidc, organization, pipeline,
-    pipeline_steps, registry_step, role_grant, runner, runner_pool, secret, service_account, session,
-    sign_in, sign_in_link, step_registry, summary, token, transfer, trust_policy, version, watch,
+    analysis, analysis_settings, approval, browser_session, cache, cleanup, definition_schema, deployment,
+    deployment_stream, docs, environment, environment_hold, environment_list, environment_pool, event,
+    evidence, failure, fix, forge, freeze, give_up, group, handover, health, id_token, lasting_environment,
+    live_session, log, log_index, log_search, log_stream, me, member, middleware, oauth, oidc, organization,
+    pipeline, pipeline_steps, registry_step, role_grant, runner, runner_pool, secret, service_account,
+    session, sign_in, sign_in_link, step_registry, summary, token, transfer, trust_policy, version, watch,
 };
 
 #[derive(OpenApi)]
@@ -108,6 +108,7 @@ fn api() -> ApiRouter {
         .routes(routes!(evidence::get_step_evidence))
         .routes(routes!(analysis::list_analyses, analysis::create_analysis))
         .routes(routes!(analysis::get_analysis))
+        .routes(routes!(analysis::get_analysis_prompt))
         .routes(routes!(analysis::give_analysis_feedback))
         .routes(routes!(fix::list_fix_pull_requests, fix::create_fix_pull_request))
         .routes(routes!(fix::get_fix_pull_request))

@@ -155,6 +155,7 @@ fn an_open_enum_states_that_it_is_open() {
         "FixSource",
         "FixStatus",
         "ForgeKind",
+        "ModelConfidence",
         "ModelProtocol",
         "RunnerStatus",
         "SecretScope",

@@ -27,6 +27,7 @@ mod evidence;
 mod evidence_fixture;
 mod evidence_workers;
 mod examples;
+mod explanations;
 mod filters;
 mod fixes;
 mod fixture;

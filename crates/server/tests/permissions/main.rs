@@ -19,6 +19,7 @@ mod migration;
 mod operations;
 mod owners;
 mod path_tricks;
+mod paths;
 mod people;
 mod raw_http;
 mod response;

@@ -6,10 +6,11 @@ use serde_json::Value;
 pub use crate::bodies::{DIGEST, OWNER, PIPELINE_ID};
 use crate::bodies::{
     aged, agreed, because, commit, definition, described, developer, disagreed, fix, forge, freeze, group,
-    helpful, hold, labels, maintainer, member, model_limit, named, network, none, note, overridden, password, pipeline,
-    registry, repositories, secret, service_account, to_owner, trust_policy, uses, value, wrong_code,
-    wrong_password,
+    helpful, hold, labels, maintainer, member, model_limit, named, network, none, note, overridden, password,
+    pipeline, registry, repositories, secret, service_account, to_owner, trust_policy, uses, value,
+    wrong_code, wrong_password,
 };
+use crate::paths::*;
 use crate::row::row;
 pub use crate::row::{Right, Role, Row, Target};
 
@@ -20,14 +21,6 @@ const VIEWER: Right = Right::Least(Role::Viewer);
 const DEVELOPER: Right = Right::Least(Role::Developer);
 const MAINTAINER: Right = Right::Least(Role::Maintainer);
 const ADMIN: Right = Right::Least(Role::Admin);
-
-const NONE: &str = "";
-const READ: &str = "read";
-const HOLD: &str = "hold";
-const DEPLOY_OWN: &str = "deploy";
-const START: &str = "start";
-const WRITE: &str = "write";
-const ADMINISTER: &str = "admin";
 
 /// Operations that limit their result to the pipelines of the token.
 const NARROWED: [&str; 12] = [
@@ -54,137 +47,6 @@ pub fn further_scopes(row: &Row) -> &'static [&'static str] {
     // Its session is claimed, and deployed to, with the rights of this token.
     if row.operation == "create_fix_pull_request" { &[HOLD, DEPLOY_OWN] } else { &[] }
 }
-
-const OWN_ME: &str = "/organizations/{orgId}/me";
-const ORGANIZATION: &str = "/organizations/{orgId}";
-const MEMBERS: &str = "/organizations/{orgId}/members";
-const MEMBER: &str = "/organizations/{orgId}/members/{userId}";
-const SIGN_IN_LINK: &str = "/organizations/{orgId}/members/{userId}/sign-in-link";
-const BROWSER_SESSIONS: &str = "/me/browser-sessions";
-const OIDC_START: &str = "/auth/oidc/{provider}/start";
-const OIDC_CALLBACK: &str = "/auth/oidc/{provider}/callback";
-const TOKENS: &str = "/organizations/{orgId}/api-tokens";
-const ONE_TOKEN: &str = "/organizations/{orgId}/api-tokens/{tokenId}";
-const SERVICE_ACCOUNTS: &str = "/organizations/{orgId}/service-accounts";
-const SERVICE_ACCOUNT: &str = "/organizations/{orgId}/service-accounts/{serviceAccountId}";
-const SERVICE_TOKENS: &str = "/organizations/{orgId}/service-accounts/{serviceAccountId}/api-tokens";
-const TRUST_POLICIES: &str = "/organizations/{orgId}/service-accounts/{serviceAccountId}/trust-policies";
-const TRUST_POLICY: &str =
-    "/organizations/{orgId}/service-accounts/{serviceAccountId}/trust-policies/{policyId}";
-const PIPELINES: &str = "/organizations/{orgId}/pipelines";
-const VALIDATE: &str = "/organizations/{orgId}/pipelines/validate";
-const PIPELINE: &str = "/organizations/{orgId}/pipelines/{pipelineId}";
-const STOP: &str = "/organizations/{orgId}/pipelines/{pipelineId}/stop";
-const RESUME: &str = "/organizations/{orgId}/pipelines/{pipelineId}/resume";
-const UPDATE_STEPS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/update-steps";
-const VERSIONS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/versions";
-const CACHES: &str = "/organizations/{orgId}/pipelines/{pipelineId}/caches";
-const VERSION: &str = "/organizations/{orgId}/pipelines/{pipelineId}/versions/{version}";
-const ALL_ENVIRONMENTS: &str = "/organizations/{orgId}/ephemeral-environments";
-const ALL_LASTING: &str = "/organizations/{orgId}/environments";
-const LASTING: &str = "/organizations/{orgId}/pipelines/{pipelineId}/environments";
-const ONE_LASTING: &str = "/organizations/{orgId}/pipelines/{pipelineId}/environments/{environmentName}";
-const LASTING_HISTORY: &str =
-    "/organizations/{orgId}/pipelines/{pipelineId}/environments/{environmentName}/history";
-const ALL_SESSIONS: &str = "/organizations/{orgId}/sessions";
-const SUMMARY: &str = "/organizations/{orgId}/summary";
-const ENVIRONMENTS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments";
-const ENVIRONMENT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}";
-const HISTORY: &str =
-    "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/history";
-const QUEUE: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/queue";
-const CLEANUP: &str =
-    "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/cleanup";
-const CLAIM: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/claim";
-const WATCH: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/events";
-const FORCE: &str =
-    "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/force-claim";
-const SESSIONS: &str =
-    "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions";
-const SESSION: &str =
-    "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}";
-const DEPLOY: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/deploy";
-const HEARTBEAT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/heartbeat";
-const RENEW: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/renew";
-const HANDOVER: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/request-handover";
-const ACCEPT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/handover/accept";
-const DECLINE: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/handover/decline";
-const TRANSFER: &str = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/transfer";
-const DEPLOYMENTS: &str = "/organizations/{orgId}/deployments";
-const PIPELINE_DEPLOYMENTS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/deployments";
-const DEPLOYMENT: &str = "/organizations/{orgId}/deployments/{deploymentId}";
-const DEPLOYMENT_STREAM: &str = "/organizations/{orgId}/deployments/{deploymentId}/stream";
-const CANCEL: &str = "/organizations/{orgId}/deployments/{deploymentId}/cancel";
-const STAGE: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}";
-const ATTEMPTS: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/attempts";
-const CANCEL_STAGE: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/cancel";
-const RETRY_STAGE: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/retry";
-const GIVE_UP: &str = "/organizations/{orgId}/deployments/{deploymentId}/give-up";
-const GIVE_UP_STAGE: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/give-up";
-const EVIDENCE: &str = "/organizations/{orgId}/deployments/{deploymentId}/evidence";
-const STEP_EVIDENCE: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/evidence";
-const ANALYSES: &str = "/organizations/{orgId}/deployments/{deploymentId}/analyses";
-const ANALYSIS: &str = "/organizations/{orgId}/analyses/{analysisId}";
-const ANALYSIS_FEEDBACK: &str = "/organizations/{orgId}/analyses/{analysisId}/feedback";
-const FIXES: &str = "/organizations/{orgId}/analyses/{analysisId}/fix-pull-requests";
-const FIX: &str = "/organizations/{orgId}/fix-pull-requests/{fixId}";
-const FIX_CANCEL: &str = "/organizations/{orgId}/fix-pull-requests/{fixId}/cancel";
-const FAILURES: &str = "/organizations/{orgId}/failures";
-const FAILURE: &str = "/organizations/{orgId}/failures/{fingerprint}";
-const FAILURE_NOTE: &str = "/organizations/{orgId}/failures/{fingerprint}/note";
-const LOG: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs";
-const LOG_INDEX: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs/index";
-const LOG_SEARCH: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs/search";
-const LOG_STREAM: &str = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/logs/stream";
-const RUNNERS: &str = "/organizations/{orgId}/runners";
-const RUNNER: &str = "/organizations/{orgId}/runners/{runnerId}";
-const POOLS: &str = "/organizations/{orgId}/runner-pools";
-const POOL: &str = "/organizations/{orgId}/runner-pools/{poolName}";
-const SECRETS: &str = "/organizations/{orgId}/secrets";
-const SECRET: &str = "/organizations/{orgId}/secrets/{secretId}";
-const SECRET_VALUE: &str = "/organizations/{orgId}/secrets/{secretId}/value";
-const SECRET_VERSIONS: &str = "/organizations/{orgId}/secrets/{secretId}/versions";
-const ACTIVATE: &str = "/organizations/{orgId}/secrets/{secretId}/versions/{version}/activate";
-const DESTROY: &str = "/organizations/{orgId}/secrets/{secretId}/versions/{version}/destroy";
-const SECRET_READS: &str = "/organizations/{orgId}/secrets/{secretId}/reads";
-const DEPLOYMENT_READS: &str = "/organizations/{orgId}/deployments/{deploymentId}/secret-reads";
-const LASTING_HOLD: &str =
-    "/organizations/{orgId}/pipelines/{pipelineId}/environments/{environmentName}/hold";
-const GROUPS: &str = "/organizations/{orgId}/groups";
-const GROUP: &str = "/organizations/{orgId}/groups/{groupId}";
-const GROUP_MEMBERS: &str = "/organizations/{orgId}/groups/{groupId}/members";
-const GROUP_MEMBER: &str = "/organizations/{orgId}/groups/{groupId}/members/{userId}";
-const GRANTS: &str = "/organizations/{orgId}/pipelines/{pipelineId}/grants";
-const GROUP_GRANT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/grants/groups/{groupId}";
-const USER_GRANT: &str = "/organizations/{orgId}/pipelines/{pipelineId}/grants/users/{userId}";
-const REGISTRIES: &str = "/organizations/{orgId}/step-registries";
-const REGISTRY: &str = "/organizations/{orgId}/step-registries/{registryId}";
-const REGISTRY_SYNC: &str = "/organizations/{orgId}/step-registries/{registryId}/sync";
-const RESOLVE: &str = "/organizations/{orgId}/step-registries/resolve";
-const REGISTRY_STEPS: &str = "/organizations/{orgId}/step-registries/{registryId}/steps";
-const REGISTRY_STEP: &str = "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}";
-const STEP_USAGE: &str = "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}/usage";
-const STEP_VERSIONS: &str = "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}/versions";
-const STEP_VERSION: &str =
-    "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}/versions/{stepVersion}";
-const STEP_DIFF: &str =
-    "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}/versions/{stepVersion}/diff";
-const STEP_YANK: &str =
-    "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}/versions/{stepVersion}/yank";
-const FORGES: &str = "/organizations/{orgId}/forges";
-const FORGE: &str = "/organizations/{orgId}/forges/{forgeName}";
-const ANALYSIS_SETTINGS: &str = "/organizations/{orgId}/analysis-settings";
-const FREEZES: &str = "/organizations/{orgId}/freezes";
-const FREEZE: &str = "/organizations/{orgId}/freezes/{freezeId}";
-const APPROVALS: &str = "/organizations/{orgId}/approvals";
-const APPROVAL: &str = "/organizations/{orgId}/approvals/{approvalId}";
-const APPROVE: &str = "/organizations/{orgId}/approvals/{approvalId}/approve";
-const REJECT: &str = "/organizations/{orgId}/approvals/{approvalId}/reject";
-const VOTE: &str = "/organizations/{orgId}/approvals/{approvalId}/vote";
-const OVERRIDE: &str = "/organizations/{orgId}/deployments/{deploymentId}/stages/{stageKey}/override";
-const EVENTS: &str = "/organizations/{orgId}/events";
-const STREAM: &str = "/organizations/{orgId}/events/stream";
-const EVENT: &str = "/organizations/{orgId}/events/{eventId}";
 
 /// A definition with one ephemeral environment and a lasting one.
 pub const WITH_ENVIRONMENT: &str = "environments:\n  production: {}\nephemeralEnvironments:\n  qa-1: { labels: [web] }\nstages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n";
@@ -300,6 +162,7 @@ pub const ROWS: &[Row] = &[
     row("list_analyses",          ("GET", ANALYSES),      VIEWER,     READ,       200, Target::Deployment,      none),
     row("create_analysis",        ("POST", ANALYSES),     DEVELOPER,  WRITE,      202, Target::FailedDeployment, none),
     row("get_analysis",           ("GET", ANALYSIS),      VIEWER,     READ,       200, Target::Analysis,        none),
+    row("get_analysis_prompt",    ("GET", ANALYSIS_PROMPT), MAINTAINER, READ,     200, Target::ExplainedAnalysis, none),
     row("give_analysis_feedback", ("POST", ANALYSIS_FEEDBACK), DEVELOPER, WRITE,  200, Target::Analysis,        helpful),
     row("list_fix_pull_requests", ("GET", FIXES),         VIEWER,     READ,       200, Target::Analysis,        none),
     row("create_fix_pull_request", ("POST", FIXES),       DEVELOPER,  WRITE,      202, Target::FixableAnalysis, fix),

@@ -73,6 +73,8 @@ pub enum Target {
     /// An analysis of that failure, which has succeeded.
     Analysis,
     /// The same, of a pipeline whose fixes can be verified.
+    /// A model was called for it.
+    ExplainedAnalysis,
     FixableAnalysis,
     /// A fix that has not begun, requested by the owner.
     Fix,

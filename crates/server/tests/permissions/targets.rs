@@ -138,6 +138,7 @@ impl PermissionFixture {
             Target::FailedStep => self.failed_step().await.0,
             Target::FailedDeployment => self.failed_deployment().await,
             Target::Analysis => self.analysis().await,
+            Target::ExplainedAnalysis => self.explained_analysis().await,
             Target::FixableAnalysis => self.fixable_analysis().await,
             Target::Fix => {
                 let analysis = self.fixable_analysis().await;
@@ -196,6 +197,20 @@ impl PermissionFixture {
         let (organization, deployment) = (&self.owner.organization, self.failed_deployment().await);
         let path = format!("/organizations/{organization}/deployments/{deployment}/analyses");
         self.server.post(&path, &self.owner.token, json!({})).await.succeeded(202).field("id")
+    }
+
+    /// Creates an analysis for which a model was called.
+    async fn explained_analysis(&self) -> String {
+        let analysis = self.analysis().await;
+        let statement = "insert into model_calls
+                 (organization_id, id, failure_id, analysis_id, host, model, prompt, prompt_hash, prompt_version, input_price,
+                  output_price, reserved_day, reserved_month, reserved_tokens, reserved_cost)
+             select organization_id, gen_random_uuid(), failure_id, id, 'models.test', 'm', 'prompt', 'hash', 1, 0, 0,
+                    current_date, current_date, 1, 0
+             from analyses where 'ana_' || id::text = $1";
+        let done = sqlx::query(statement).bind(&analysis).execute(&self.pool).await.unwrap();
+        assert_eq!(done.rows_affected(), 1);
+        analysis
     }
 
     /// Creates an analysis of a pipeline whose repository has a forge, and which names environments for fixes.

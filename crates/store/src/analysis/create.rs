@@ -79,18 +79,20 @@ impl Command {
         .await?)
     }
 
-    /// Creates an analysis of a failure. It ends immediately if the evidence is there.
+    /// Creates an analysis of a failure. If the evidence is there, it ends immediately, or a model is called. `with_model` is
+    /// whether that is wanted; `None`: if there is a model.
     pub async fn create_analysis(
         &mut self,
         id: AnalysisId,
         failure: &AnalyzedFailure,
+        with_model: Option<bool>,
     ) -> Result<(), StoreError> {
         let organization = self.organization();
         let by = PersonColumns::from(self.actor());
         sqlx::query!(
             "insert into analyses
-                 (organization_id, id, failure_id, status, created_by, created_by_name, created_at, deadline_at)
-             select $1, $2, $3, $4, $5, $6, now.at, now.at + $7 * interval '1 second'
+                 (organization_id, id, failure_id, status, created_by, created_by_name, created_at, deadline_at, with_model)
+             select $1, $2, $3, $4, $5, $6, now.at, now.at + $7 * interval '1 second', $8
              from (select clock_timestamp() as at) now",
             organization,
             id.uuid(),
@@ -99,12 +101,16 @@ impl Command {
             by.id,
             by.name.unwrap_or_default(),
             EVIDENCE_TIMEOUT.as_secs_f64(),
+            with_model,
         )
         .execute(self.connection())
         .await?;
         self.record_analysis_event(EventType::AnalysisStarted, id).await?;
-        let event =
-            if failure.is_collected { AnalysisEvent::EvidenceReady } else { AnalysisEvent::EvidencePending };
+        let event = if failure.is_collected {
+            AnalysisEvent::EvidenceReady { has_model: with_model != Some(false) && self.has_model().await? }
+        } else {
+            AnalysisEvent::EvidencePending
+        };
         match apply(AnalysisStatus::Queued, event) {
             Some(change) => self.write_analysis_status(id, change).await,
             None => Ok(()),

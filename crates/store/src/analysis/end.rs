@@ -1,6 +1,8 @@
 //! Changes of the status of analyses, as `domain/analysis.rs` decides them, each with its event.
 
-use greenroom_domain::analysis::{AnalysisEvent, AnalysisReason, AnalysisStatus, apply, subject};
+use greenroom_domain::analysis::{
+    AnalysisEvent, AnalysisReason, AnalysisStatus, MODEL_TIMEOUT, apply, subject,
+};
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::{AnalysisId, DeploymentId, FailureId, OrganizationId, PipelineId};
 use serde_json::json;
@@ -41,7 +43,7 @@ impl OrgTransaction {
     pub(crate) async fn continue_analyses(&mut self, failure: FailureId) -> Result<(), StoreError> {
         let organization = self.organization();
         let waiting = sqlx::query!(
-            "select id, status from analyses
+            "select id, status, with_model from analyses
              where organization_id = $1 and failure_id = $2 and ended_at is null
              order by id for update",
             organization,
@@ -49,26 +51,39 @@ impl OrgTransaction {
         )
         .fetch_all(self.connection())
         .await?;
+        let has_model = !waiting.is_empty() && self.has_model().await?;
         for row in waiting {
             let status = parse_column("analyses.status", &row.status)?;
-            if let Some(change) = apply(status, AnalysisEvent::EvidenceReady) {
+            let has_model = has_model && row.with_model != Some(false);
+            if let Some(change) = apply(status, AnalysisEvent::EvidenceReady { has_model }) {
                 self.write_analysis_status(row.id.into(), change).await?;
             }
         }
         Ok(())
     }
 
-    /// Writes a status that the domain has decided. At its end, the analysis gets a copy of what the evidence shows, and
-    /// its event is recorded.
+    /// Returns whether failures of the organization are explained by a model.
+    pub(super) async fn has_model(&mut self) -> Result<bool, StoreError> {
+        Ok(self.model_settings_for_share().await?.settings.endpoint().is_some())
+    }
+
+    /// Writes a status that the domain has decided. Once the evidence is there, the analysis gets a copy of what it shows; at
+    /// its end, its event is recorded.
     pub(super) async fn write_analysis_status(
         &mut self,
         id: AnalysisId,
         (status, reason): (AnalysisStatus, Option<AnalysisReason>),
     ) -> Result<(), StoreError> {
         let organization = self.organization();
+        let has_evidence = match (status, reason) {
+            (AnalysisStatus::Queued | AnalysisStatus::Collecting, _) => false,
+            (_, reason) => reason.is_none_or(AnalysisReason::has_evidence),
+        };
         sqlx::query!(
             "update analyses a
              set status = $3, reason = $4, ended_at = case when $5 then clock_timestamp() end,
+                 deadline_at = case when $7 then clock_timestamp() + $8 * interval '1 second' else a.deadline_at end,
+                 leased_until = null,
                  category = case when $6 then f.category end, fingerprint = case when $6 then f.fingerprint end,
                  decisive = case when $6 then f.decisive end, verdict = case when $6 then f.verdict end,
                  decisive_line = case when $6 then coalesce((e.document -> 'decisive' ->> 'line')::bigint, 0) end
@@ -79,7 +94,9 @@ impl OrgTransaction {
             status.as_str(),
             reason.map(AnalysisReason::as_str),
             status.is_final(),
-            status == AnalysisStatus::Succeeded,
+            has_evidence,
+            status == AnalysisStatus::Analyzing,
+            MODEL_TIMEOUT.as_secs_f64(),
         )
         .execute(self.connection())
         .await?;

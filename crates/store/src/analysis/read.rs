@@ -7,9 +7,11 @@ use greenroom_domain::failure::{Category, VerdictKind};
 use greenroom_domain::id::{
     AnalysisId, DeploymentId, FailureId, OrganizationId, PipelineId, StepRunId, UserId,
 };
+use greenroom_domain::model::Explanation;
 use jiff::Timestamp;
 use sqlx::PgConnection;
 
+use super::explain::{ModelName, parse_explanation};
 use crate::error::{from_column, parse_column, parse_nullable_column};
 use crate::page::{Page, PageResult, Total};
 use crate::{Command, Store, StoreError};
@@ -29,8 +31,14 @@ pub struct AnalysisRecord {
     pub step: Option<String>,
     pub status: AnalysisStatus,
     pub reason: Option<AnalysisReason>,
-    /// `None` until it has succeeded.
+    /// Why there is no explanation, in addition to the reason.
+    pub detail: Option<String>,
+    /// `None` until the evidence is there.
     pub findings: Option<Findings>,
+    /// The model that was called, or whose explanation is used again.
+    pub model: Option<ModelName>,
+    pub explanation: Option<Explanation>,
+    pub reused_from: Option<AnalysisId>,
     pub created_by: UserId,
     pub created_by_name: String,
     pub created_at: Timestamp,
@@ -72,6 +80,11 @@ struct Row {
     step: Option<String>,
     status: String,
     reason: Option<String>,
+    detail: Option<String>,
+    model_host: Option<String>,
+    model_name: Option<String>,
+    explanation: Option<serde_json::Value>,
+    reused_from: Option<uuid::Uuid>,
     category: Option<String>,
     fingerprint: Option<String>,
     decisive: Option<String>,
@@ -109,7 +122,11 @@ impl Row {
             step: self.step,
             status: parse_column("analyses.status", &self.status)?,
             reason: parse_nullable_column("analyses.reason", self.reason.as_deref())?,
+            detail: self.detail,
             findings,
+            model: self.model_host.zip(self.model_name).map(|(host, name)| ModelName { host, name }),
+            explanation: self.explanation.map(parse_explanation).transpose()?,
+            reused_from: self.reused_from.map(Into::into),
             created_by: self.created_by.into(),
             created_by_name: self.created_by_name,
             created_at: self.created_at.to_jiff(),
@@ -126,7 +143,7 @@ macro_rules! record_query {
         sqlx::query_as!(
             Row,
             "select a.id, f.pipeline_id, f.deployment_id, a.failure_id, f.stage_key, f.attempt, f.step_run_id, f.step, a.status,
-                    a.reason, a.category, a.fingerprint, a.decisive, a.decisive_line, a.verdict, a.created_by,
+                    a.reason, a.detail, a.model_host, a.model_name, a.explanation, a.reused_from, a.category, a.fingerprint, a.decisive, a.decisive_line, a.verdict, a.created_by,
                     a.created_by_name, a.created_at, a.deadline_at, a.ended_at
              from analyses a join failures f on f.organization_id = $1 and f.id = a.failure_id " + $end,
             $($argument),*

@@ -66,7 +66,10 @@ fn checks_of_approvals_allow_the_values_of_the_domain() {
 fn checks_of_analyses_allow_the_values_of_the_domain() {
     assert_eq!(listed("create table analyses (", "status in (", ")"), texts(AnalysisStatus::ALL));
     assert_eq!(listed("create table analyses (", "check ((status in (", ")"), texts(AnalysisStatus::FINAL));
-    assert_eq!(listed("create table analyses (", "reason in (", ")"), texts(AnalysisReason::ALL));
+    assert_eq!(
+        listed("add constraint analyses_reason_check", "reason in (", ")"),
+        texts(AnalysisReason::ALL)
+    );
     assert_eq!(listed("create table analyses (", "verdict in (", ")"), texts(VerdictKind::ALL));
 }
 

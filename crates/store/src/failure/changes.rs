@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use greenroom_domain::definition::Definition;
+use greenroom_domain::definition::{Definition, Stage};
 use greenroom_domain::id::{DeploymentId, JobId, OrganizationId};
 use jiff::Timestamp;
 
@@ -98,6 +98,17 @@ impl Store {
             images: images.collect(),
             runner: before.runner_name.zip(after.runner_name).filter(|(from, to)| from != to),
         }))
+    }
+
+    /// Returns the stage of a failure as its version of the definition has it; `None` if it has no such stage.
+    pub async fn failed_stage(
+        &self,
+        organization: OrganizationId,
+        failure: &FailureRecord,
+    ) -> Result<Option<Stage>, StoreError> {
+        let mut transaction = self.system_transaction(organization).await?;
+        let definition = transaction.definition_of(failure.pipeline_id, failure.definition_version).await?;
+        Ok(definition.stage(&failure.stage_key).cloned())
     }
 
     async fn compared_job(

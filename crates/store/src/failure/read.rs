@@ -126,6 +126,23 @@ fn parse_evidence(json: Value) -> Result<Evidence, StoreError> {
         .map_err(|error| StoreError::Unreadable { column: "evidence.document", value: error.to_string() })
 }
 
+/// Selects failures with their evidence; `$end` is the rest of the statement.
+macro_rules! failure_query {
+    ($end:literal, $($argument:expr),* $(,)?) => {
+        sqlx::query_as!(
+            FailureRow,
+            r#"select f.id, f.pipeline_id, f.deployment_id, f.stage_key, f.attempt, f.job_id, f.step_run_id, f.step,
+                      f.place, f.commit_id, f.branch, f.definition_version, f.created_by,
+                      m.name as "created_by_name?", f.status, f.reason, f.detail, f.exit_code, f.failed_at, f.category,
+                      f.fingerprint, f.decisive, f.verdict, f.because, f.good_job_id, e.document as "document?"
+               from failures f
+               left join evidence e on e.organization_id = $1 and e.failure_id = f.id
+               left join memberships m on m.organization_id = $1 and m.user_id = f.created_by "# + $end,
+            $($argument),*
+        )
+    };
+}
+
 impl Store {
     /// Returns the failures of a deployment with their evidence, in the order of their stages and attempts: only
     /// the newest attempt of each stage, unless one step is named.
@@ -135,20 +152,12 @@ impl Store {
         deployment: DeploymentId,
         step: Option<StepRunId>,
     ) -> Result<Vec<FailureRecord>, StoreError> {
-        let rows = sqlx::query_as!(
-            FailureRow,
-            r#"select f.id, f.pipeline_id, f.deployment_id, f.stage_key, f.attempt, f.job_id, f.step_run_id, f.step,
-                      f.place, f.commit_id, f.branch, f.definition_version, f.created_by,
-                      m.name as "created_by_name?", f.status, f.reason, f.detail, f.exit_code, f.failed_at, f.category,
-                      f.fingerprint, f.decisive, f.verdict, f.because, f.good_job_id, e.document as "document?"
-               from failures f
-               join stages s on s.organization_id = $1 and s.deployment_id = f.deployment_id and s.key = f.stage_key
-               left join evidence e on e.organization_id = $1 and e.failure_id = f.id
-               left join memberships m on m.organization_id = $1 and m.user_id = f.created_by
-               where f.organization_id = $1 and f.deployment_id = $2
-                 and case when $3::uuid is null then f.attempt = s.attempt and s.status in ('failed', 'errored')
-                     else f.step_run_id = $3 end
-               order by s.position, f.attempt"#,
+        let rows = failure_query!(
+            "join stages s on s.organization_id = $1 and s.deployment_id = f.deployment_id and s.key = f.stage_key
+             where f.organization_id = $1 and f.deployment_id = $2
+               and case when $3::uuid is null then f.attempt = s.attempt and s.status in ('failed', 'errored')
+                   else f.step_run_id = $3 end
+             order by s.position, f.attempt",
             organization.uuid(),
             deployment.uuid(),
             step.map(|step| step.uuid()),
@@ -156,5 +165,18 @@ impl Store {
         .fetch_all(&self.pool())
         .await?;
         rows.into_iter().map(FailureRow::record).collect()
+    }
+
+    /// Returns a failure with its evidence.
+    pub async fn failure(
+        &self,
+        organization: OrganizationId,
+        id: FailureId,
+    ) -> Result<Option<FailureRecord>, StoreError> {
+        let row =
+            failure_query!("where f.organization_id = $1 and f.id = $2", organization.uuid(), id.uuid())
+                .fetch_optional(&self.pool())
+                .await?;
+        row.map(FailureRow::record).transpose()
     }
 }

@@ -53,6 +53,25 @@ impl Store {
 }
 
 impl OrgTransaction {
+    /// Returns what counts toward the limits, and the time, without a lock.
+    pub async fn model_usage_now(&mut self) -> Result<(BudgetState, Timestamp), StoreError> {
+        let organization = self.organization();
+        let row = sqlx::query_as!(
+            Row,
+            r#"select day, requests, month, tokens, cost, clock_timestamp() as "now!"
+               from model_budgets where organization_id = $1"#,
+            organization,
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        if let Some(row) = row {
+            return row.state();
+        }
+        let now =
+            sqlx::query_scalar!(r#"select clock_timestamp() as "now!""#).fetch_one(self.connection()).await?;
+        Ok((BudgetState::new(now.to_jiff()), now.to_jiff()))
+    }
+
     /// Locks the budget. Returns its state, and the time after the lock was taken.
     pub(super) async fn lock_model_budget(&mut self) -> Result<(BudgetState, Timestamp), StoreError> {
         let organization = self.organization();

@@ -102,7 +102,7 @@ impl Store {
 
 impl OrgTransaction {
     /// Returns the settings, and keeps them from being changed until the transaction ends.
-    pub(super) async fn model_settings_for_share(&mut self) -> Result<ModelSettingsRecord, StoreError> {
+    pub async fn model_settings_for_share(&mut self) -> Result<ModelSettingsRecord, StoreError> {
         let organization = self.organization();
         let row = settings_query!("for share", organization).fetch_optional(self.connection()).await?;
         row.map_or_else(|| Ok(ModelSettingsRecord::default()), ModelSettingsRecord::try_from)

@@ -94,6 +94,7 @@ const LISTED: &[(&str, &str)] = &[
     ("update failures f set leased_until", "failures of all organizations whose evidence is to be collected"),
     ("delete from failures where ctid", "failures of all organizations that are past their retention"),
     ("update fixes x set leased_until", "fixes of all organizations that are to be continued"),
+    ("update analyses a set leased_until", "analyses of all organizations that wait for a model"),
     (
         "select organization_id, id from analyses where ended_at is null",
         "analyses of all organizations that have not ended before their deadline",
