@@ -43,7 +43,7 @@ export const keys = {
   deployment: (org: string, id: string) => ["org", org, "deployment", id] as const,
   /** Every deployment that is open. */
   everyDeployment: (org: string) => ["org", org, "deployment"] as const,
-  /** Why stages of a deployment have failed. */
+  /** Why stages of a deployment have failed. Analyses and fixes of these failures are below it. */
   evidence: (org: string, deployment: string) => ["org", org, "evidence", deployment] as const,
   everyEvidence: (org: string) => ["org", org, "evidence"] as const,
   /** Lists of failures, and all failures with one fingerprint. */

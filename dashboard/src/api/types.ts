@@ -3,6 +3,8 @@ import type { components } from "./schema.gen";
 
 type Schemas = components["schemas"];
 
+/** An analysis of one failed attempt of a stage. */
+export type Analysis = Schemas["Analysis"];
 export type ApiToken = Schemas["ApiToken"];
 export type Approval = Schemas["Approval"];
 /** An approval with its votes. */
@@ -35,6 +37,9 @@ export type FailureEvidence = Schemas["FailureEvidence"];
 export type FailureHistory = Schemas["FailureHistory"];
 export type FailureNote = Schemas["FailureNote"];
 export type FailureVerdict = Schemas["FailureVerdict"];
+/** A fix of a failure: it is proven in an environment, and then proposed as the draft of a pull request. */
+export type Fix = Schemas["FixPullRequest"];
+export type FixWaitingOn = Schemas["FixWaitingOn"];
 export type Freeze = Schemas["Freeze"];
 export type FreezeChange = Schemas["UpdateFreeze"];
 export type Forge = Schemas["Forge"];

@@ -1,6 +1,8 @@
 import { QueryClient } from "@tanstack/react-query";
 import { expect, test, vi } from "vitest";
 import { recordAlias } from "@/api/aliases";
+import { analysesQuery } from "@/api/analysis";
+import { fixesQuery } from "@/api/fix";
 import { keys } from "@/api/keys";
 import type { Environment, Event } from "@/api/types";
 import { applyEvents } from "./apply";
@@ -172,6 +174,17 @@ test("a new definition can use other steps; the reads of a registry are below th
   applyEvents(target, [event("pipeline.updated", {})]);
   expect(target.invalidate).toHaveBeenCalledWith(keys.stepUsage("acme"));
   expect(keys.stepRegistry("acme", "reg_1").slice(0, 3)).toEqual(keys.stepRegistries("acme"));
+});
+
+test("analyses and fixes are read again with the evidence of the deployment that has failed", () => {
+  const evidence = keys.evidence("acme", "dep_1");
+  for (const { queryKey } of [analysesQuery("acme", "dep_1"), fixesQuery("acme", "dep_1", "ana_1")])
+    expect(queryKey.slice(0, evidence.length)).toEqual(evidence);
+  for (const type of ["analysis.succeeded", "analysis.feedback_given", "fix.requested", "fix.opened"]) {
+    const target = cache();
+    applyEvents(target, [event(type, { pipelineId: "pip_1", deploymentId: "dep_1", fixId: "fix_1" })]);
+    expect(target.invalidate, type).toHaveBeenCalledWith(evidence);
+  }
 });
 
 test("evidence is read again when a stage changes, and when it was collected", () => {

@@ -19,6 +19,8 @@ const TABLE: readonly [prefix: string, rule: Rule][] = [
   ["deployment.", onDeployment],
   ["approval.", onApproval],
   ["failure.", onFailure],
+  ["analysis.", onFailure],
+  ["fix.", onFailure],
   ["environment.hold_ended", onGate],
   ["environment.held", onGate],
   ["freeze.", onGate],
@@ -96,7 +98,7 @@ function onStage(cache: Cache, event: Event, after: After): void {
   cache.stale.invalidate(keys.evidence(cache.org, deploymentId));
 }
 
-/** The evidence of a failure was collected. */
+/** The evidence of a failure was collected, or an analysis or a fix of it has changed: their reads are below its key. */
 function onFailure({ org, stale }: Cache, _: Event, { deploymentId }: After): void {
   stale.invalidate(keys.failures(org));
   if (deploymentId) stale.invalidate(keys.evidence(org, deploymentId));
@@ -122,10 +124,11 @@ function onPipeline({ org, stale }: Cache, event: Event): void {
   if (!id) return;
   for (const pipeline of namesOf(id)) {
     stale.invalidate(keys.pipeline(org, pipeline));
-    if (event.type === "pipeline.updated") stale.invalidate(keys.stepUsage(org));
-    if (event.type === "pipeline.updated") stale.invalidate(keys.lasting(org));
-    if (event.type === "pipeline.updated") stale.invalidate(keys.allEnvironments(org));
-    if (event.type === "pipeline.updated") stale.invalidate(keys.environments(org, pipeline));
+    if (event.type !== "pipeline.updated") continue;
+    stale.invalidate(keys.stepUsage(org));
+    stale.invalidate(keys.lasting(org));
+    stale.invalidate(keys.allEnvironments(org));
+    stale.invalidate(keys.environments(org, pipeline));
   }
 }
 

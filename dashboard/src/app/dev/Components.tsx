@@ -5,6 +5,7 @@ import { Badge, StateMark } from "@/ui/Badge";
 import { Empty } from "@/ui/Empty";
 import { ErrorPanel } from "@/ui/ErrorPanel";
 import { Who } from "@/ui/Face";
+import { FIX_STATES } from "@/ui/fix";
 import { Bar, Lamp } from "@/ui/Lamp";
 import { PageHead } from "@/ui/Page";
 import { Segments } from "@/ui/Segments";
@@ -41,7 +42,7 @@ export function Components(): ReactNode {
           />
         }
       />
-      {Object.entries(ALL_STATES).map(([noun, states]) => (
+      {Object.entries({ ...ALL_STATES, Fix: FIX_STATES }).map(([noun, states]) => (
         <Section key={noun} title={noun}>
           <div className="flex flex-wrap gap-x-4 gap-y-2">
             {states.map((state) => (

@@ -31,7 +31,7 @@ export function Failures({ org, deployment }: { org: string; deployment: Deploym
   const skeleton = (
     <div className="mb-4">
       {headline}
-      <Skeleton className="door h-[219px] w-full" />
+      <Skeleton className="door h-[276px] w-full" />
     </div>
   );
   const actionsOf = (key: string) => {

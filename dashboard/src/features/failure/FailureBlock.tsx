@@ -1,9 +1,10 @@
 // One failed stage: the line that shows best why, the lines around it, and what is known about it.
-import type { ReactNode } from "react";
+import { type ReactNode, Suspense } from "react";
 import type { Deployment, FailureEvidence } from "@/api/types";
 import { cx } from "@/lib/classes";
 import { timeOf } from "@/lib/countdown";
 import { shortCommit } from "@/lib/ids";
+import { lazily } from "@/lib/lazily";
 import { paths } from "@/lib/paths";
 import { useNow } from "@/lib/ticker";
 import { endedText, panel as texts } from "@/texts/en/failure";
@@ -13,6 +14,8 @@ import { toneSoft } from "@/ui/tone";
 import { EvidenceLines } from "./EvidenceLines";
 import { FailureFacts } from "./FailureFacts";
 import { LogText } from "./LogText";
+
+const FailureActions = lazily(() => import("./FailureActions"), "FailureActions");
 
 type Props = { org: string; deployment: Deployment; failure: FailureEvidence; isMine: boolean; actions: ReactNode };
 
@@ -68,6 +71,11 @@ export function FailureBlock({ org, deployment, failure, isMine, actions }: Prop
             <EvidenceLines org={org} deployment={deployment.id} failure={failure} name={name} pathOf={pathOf} />
             <div className="mt-3">
               <FailureFacts org={org} failure={failure} isMine={isMine} />
+            </div>
+            <div className="mt-3 border-t border-line pt-3">
+              <Suspense fallback={<div className="min-h-row" />}>
+                <FailureActions org={org} deployment={deployment} failure={failure} name={name} />
+              </Suspense>
             </div>
           </>
         )}

@@ -1,6 +1,7 @@
 // The head of a failed deployment: why each of its stages has failed.
-import { useQuery } from "@tanstack/react-query";
+import { usePrefetchQuery, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
+import { analysesQuery } from "@/api/analysis";
 import { evidenceQuery } from "@/api/failure";
 import { meQuery } from "@/api/me";
 import { Problem } from "@/api/problem";
@@ -26,6 +27,8 @@ type Props = {
 export function FailurePanel({ org, deployment, fallback, skeleton, actionsOf }: Props) {
   const me = useQuery(meQuery(org)).data?.userId;
   const evidence = useQuery(evidenceQuery(org, deployment.id));
+  // Read at the same time as the evidence, so that what is shown of both hardly moves the page twice.
+  usePrefetchQuery(analysesQuery(org, deployment.id));
   const bundle = useBundle({ org, deployment: deployment.id });
   const { data, error } = evidence;
   if (error instanceof Problem && error.code === "evidence_expired")

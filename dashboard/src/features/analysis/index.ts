@@ -1,0 +1,2 @@
+export { analysisFor, analysisForFeedback } from "./choose";
+export { Feedback } from "./Feedback";

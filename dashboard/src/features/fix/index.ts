@@ -1,0 +1,2 @@
+export { Fixes } from "./Fixes";
+export { ProposeButton } from "./ProposeButton";
