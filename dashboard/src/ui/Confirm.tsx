@@ -8,6 +8,8 @@ type Props = {
   title: string;
   text: ReactNode;
   action: string;
+  /** The button that closes it, if "Cancel" could be taken for the action. */
+  close?: string;
   busy: boolean;
   /** Why it can't be confirmed, for example while what it would end is not known yet. */
   why?: string;
@@ -16,7 +18,17 @@ type Props = {
   children?: ReactNode;
 };
 
-export function Confirm({ title, text, action, busy, why, onConfirm, onClose, children }: Props) {
+export function Confirm({
+  title,
+  text,
+  action,
+  close = common.cancel,
+  busy,
+  why,
+  onConfirm,
+  onClose,
+  children,
+}: Props) {
   return (
     <Dialog
       open
@@ -30,7 +42,7 @@ export function Confirm({ title, text, action, busy, why, onConfirm, onClose, ch
             {action}
           </Button>
           <Button look="quiet" onClick={onClose}>
-            {common.cancel}
+            {close}
           </Button>
         </>
       }

@@ -37,7 +37,7 @@ export function CommentForm({ org, analysis, given, onDone }: Props) {
   return (
     <form
       ref={form}
-      className="flex w-full max-w-prose flex-col gap-2"
+      className="flex max-w-prose flex-col gap-2"
       onSubmit={(event) => {
         event.preventDefault();
         if (!isTooLong(comment) && !send.isPending) send.mutate();

@@ -58,13 +58,17 @@ export function Feedback({ org, analysis, me }: Props) {
           </Button>
         )}
       </div>
-      {given && isWriting && (
-        <CommentForm org={org} analysis={analysis} given={given} onDone={() => setWriting(false)} />
-      )}
-      {given?.comment && !isWriting && (
-        <p className="w-full max-w-prose text-13 text-ink2">
-          <bdi className="whitespace-pre-wrap wrap-anywhere">{visible(given.comment)}</bdi>
-        </p>
+      {given && (isWriting || given.comment) && (
+        // A line of its own.
+        <div className="w-full">
+          {isWriting ? (
+            <CommentForm org={org} analysis={analysis} given={given} onDone={() => setWriting(false)} />
+          ) : (
+            <p className="max-w-prose text-13 text-ink2">
+              <bdi className="whitespace-pre-wrap wrap-anywhere">{visible(given.comment)}</bdi>
+            </p>
+          )}
+        </div>
       )}
     </>
   );

@@ -27,6 +27,7 @@ export function CancelDialog({ org, fix, onClose }: Props) {
       title={texts.cancelTitle}
       text={texts.cancelText(shortCommit(fix.commitId), fix.envName)}
       action={texts.cancelAction}
+      close={texts.keep}
       busy={cancel.isPending}
       onConfirm={() => cancel.mutate()}
       onClose={onClose}

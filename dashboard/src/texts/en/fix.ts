@@ -106,6 +106,7 @@ export const fix = {
       ? `The verification of ${commit} ends, its deployment is canceled, and ${environment} is released.`
       : `The verification of ${commit} ends. No pull request is opened.`,
   cancelAction: "Cancel the fix",
+  keep: "Keep it",
   canceled: "The fix was canceled",
   onlyRequester: (who: string) => `${who} has requested it. Maintainers can cancel it too`,
 };
