@@ -2,7 +2,7 @@
 // share a note.
 import { randomUUID } from "node:crypto";
 import { type Api, createPipeline, environmentsOf, PIPELINE_PREFIX, TestPipeline } from "./support/api";
-import { COMMIT, type Deployment } from "./support/deploy";
+import { COMMIT, type Deployment, ended } from "./support/deploy";
 import { expect, settled, test } from "./support/fixtures";
 import { expectAccessible, expectNoSidewaysScroll } from "./support/pages";
 
@@ -17,14 +17,6 @@ seq -f "retrying statement %.0f" 1 30
 for word in ash birch cedar elm fir hazel larch maple oak pine rowan willow; do echo "no table $word"; done
 echo "${LINE}" >&2
 exit 3`;
-
-async function ended(api: Api, id: string): Promise<Deployment> {
-  const read = () => api.get<Deployment>(`/deployments/${id}`);
-  await expect
-    .poll(async () => (await read()).status, { timeout: 90_000, intervals: [500] })
-    .toMatch(/succeeded|failed|errored/);
-  return read();
-}
 
 async function newest(api: Api, at: TestPipeline, env: string, session: string): Promise<Deployment> {
   const { deployments } = await api.get<{ deployments: Deployment[] }>(`${at.environment(env)}/sessions/${session}`);

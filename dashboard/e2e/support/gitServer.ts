@@ -1,4 +1,4 @@
-// Git repositories that publish steps, served over HTTP by git itself.
+// Git repositories, such as those that publish steps, served over HTTP by git itself.
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -35,9 +35,16 @@ export class Repository {
     writeFileSync(file, text);
   }
 
-  commit(): void {
+  /** Returns the id of the commit. */
+  commit(): string {
     this.#git("add", "--all");
     this.#git("commit", "--quiet", "--allow-empty", "--message", "A change");
+    return this.#git("rev-parse", "HEAD").trim();
+  }
+
+  /** Makes a branch here, for what is committed from now on. */
+  branch(name: string): void {
+    this.#git("checkout", "--quiet", "-b", name);
   }
 
   /** Moves the tag if it exists. */
@@ -45,9 +52,10 @@ export class Repository {
     this.#git("tag", "--force", name);
   }
 
-  #git(...rest: string[]): void {
+  #git(...rest: string[]): string {
     const person = ["-c", "user.name=Test", "-c", "user.email=test@example.test"];
-    execFileSync("git", [...person, ...rest], { cwd: this.#folder, env: GIT_ENVIRONMENT, stdio: "pipe" });
+    const options = { cwd: this.#folder, env: GIT_ENVIRONMENT, stdio: "pipe", encoding: "utf8" } as const;
+    return execFileSync("git", [...person, ...rest], options);
   }
 }
 
