@@ -33,6 +33,7 @@ export function FixItem({ org, pipeline, fix, me }: Props) {
         {isCancelable(fix) && (
           <Button className="ml-auto" why={me && whyNotCancel(fix, me)} onClick={() => setCanceling(true)}>
             {texts.cancel}
+            <span className="sr-only"> {commit}</span>
           </Button>
         )}
       </div>
