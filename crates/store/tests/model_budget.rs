@@ -116,7 +116,7 @@ async fn concurrent_calls_never_exceed_a_limit(pool: PgPool) -> TestResult {
         let rows: i64 =
             sqlx::query_scalar("select count(*) from model_calls").fetch_one(&fixture.pool).await?;
         assert_eq!(rows, reserved as i64);
-        // Another organization has a budget of its own.
+        // Budgets are counted per organization.
         assert_eq!(fixture.store.model_usage(organization(2)).await?.requests, 0);
         assert!(fixture.reserve(2).await.is_ok());
     }

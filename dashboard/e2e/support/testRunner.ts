@@ -1,4 +1,4 @@
-// A runner with a pool of its own, which may check out from repositories on this machine: the runner of the demo may not.
+// A runner in a separate pool, which may check out from repositories on this machine: the runner of the demo may not.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// The status of a fix: tone, icon and word. Apart from `state.ts`, because few screens need it.
+// The status of a fix: tone, icon and label. Apart from `state.ts`, because few screens need it.
 import {
   CircleDashed,
   CircleSlash,

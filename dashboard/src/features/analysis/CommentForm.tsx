@@ -1,4 +1,4 @@
-// The comment of somebody who has answered. An empty one is deleted.
+// The comment of a user who has given feedback. An empty one is deleted.
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { giveFeedback } from "@/api/analysis";

@@ -1,4 +1,4 @@
-// Whether the analysis of a failure has helped: yes or no, and a comment if somebody wants to write one.
+// Whether the analysis of a failure has helped: yes or no, with an optional comment.
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Check } from "lucide-react";
 import { useState } from "react";
@@ -59,7 +59,7 @@ export function Feedback({ org, analysis, me }: Props) {
         )}
       </div>
       {given && (isWriting || given.comment) && (
-        // A line of its own.
+        // On a separate line.
         <div className="w-full">
           {isWriting ? (
             <CommentForm org={org} analysis={analysis} given={given} onDone={() => setWriting(false)} />

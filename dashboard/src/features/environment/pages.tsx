@@ -1,4 +1,4 @@
-// The page of an environment is a file of its own, so that the board does not load the timeline. So is the notice of a
+// The page of an environment is a separate chunk, so that the board does not load the timeline. So is the notice of a
 // failed clean-up, which is rare.
 import { type ComponentProps, type ReactNode, Suspense } from "react";
 import { lazily } from "@/lib/lazily";

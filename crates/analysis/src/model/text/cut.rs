@@ -15,7 +15,7 @@ pub(crate) fn cut_middle(text: &str, max_bytes: usize) -> (String, usize) {
     (format!("{}{LEFT_OUT}{}", &text[..head], &text[tail..]), tail - head)
 }
 
-/// Bounds a text before it is searched for secrets: only its beginning and its end are kept. It is cut between words,
+/// Bounds a text before it is searched for secrets: only its beginning and its end are kept. It is cut at white space,
 /// so that no part of a secret is left that can't be recognized.
 pub(crate) fn bound(text: &str, max_bytes: usize) -> (String, bool) {
     if text.len() <= max_bytes {

@@ -104,7 +104,7 @@ const IS_FIRST: [bool; 256] = {
 pub(super) fn prefixed_tokens(text: &str, ranges: &mut Vec<Range<usize>>) {
     let bytes = text.as_bytes();
     for start in (0..bytes.len()).filter(|at| IS_FIRST[usize::from(bytes[*at])]) {
-        // A short prefix is part of many words: `task-`, `npm_`.
+        // A short prefix also occurs inside ordinary identifiers: `task-` contains `sk-`.
         let is_boundary = start == 0 || !bytes[start - 1].is_ascii_alphanumeric();
         for (prefix, alphabet, min) in PREFIXES {
             if !bytes[start..].starts_with(prefix.as_bytes()) || !(is_boundary || prefix.len() > 3) {
@@ -208,7 +208,7 @@ const SECRET_NAMES: &[&str] = &[
     "sharedaccesskey",
     "signature",
 ];
-/// Also those of assignments with `=`: before `:` the word is common in messages of parsers.
+/// Also those of assignments with `=`: before `:`, `token` is common in messages of parsers (`unexpected token: …`).
 const TOKEN: &str = "token";
 
 /// Finds `name=value`, `name: value` and `"name": "value"`.
@@ -240,7 +240,7 @@ pub(super) fn assignments(text: &str, ranges: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Finds long runs of base64 whose kinds of characters change as often as in random ones. Words, paths, names in
+/// Finds long runs of base64 whose kinds of characters change as often as in random ones. Text, paths, names in
 /// camel case, and hexadecimal hashes stay.
 pub(super) fn random_runs(text: &str, ranges: &mut Vec<Range<usize>>) {
     const MIN_BYTES: usize = 32;
