@@ -18,10 +18,11 @@ export const analysesQuery = (org: string, deployment: string) =>
     },
   });
 
-/** Requests an analysis of the last failure of a stage. It has succeeded in the response if the evidence is there. */
+/** Requests an analysis of the last failure of a stage, without a model, because a fix needs no explanation. It has succeeded in
+ * the response if the evidence is there. */
 export function createAnalysis(org: string, deployment: string, stage: string) {
   const params = { path: { orgId: org, deploymentId: deployment } };
-  return change((headers) => unwrapData(api.POST(ANALYSES, { params, body: { stage }, headers })));
+  return change((headers) => unwrapData(api.POST(ANALYSES, { params, body: { stage, model: false }, headers })));
 }
 
 export type Feedback = { helpful: boolean; comment?: string };
