@@ -42,11 +42,6 @@ async function propose(page: Page, commit: string, branch: string): Promise<void
   await dialogOf(page).getByRole("button", { name: "Propose the fix" }).click();
 }
 
-/** A message that is fading out has less contrast than before. */
-async function messageGone(page: Page): Promise<void> {
-  await expect(page.getByText("The fix was requested")).toHaveCount(0, { timeout: 15_000 });
-}
-
 /** Deploys a commit that fails to `qa-1`, and waits for the evidence. */
 async function fail(api: Api, pipeline: TestPipeline, body: { commitId: string; branch?: string }): Promise<string> {
   const { sessionId } = await pipeline.claim("developer", "qa-1");
@@ -101,7 +96,6 @@ test("a fix is proposed, canceled, proposed again, and opened after red and gree
       timeout: 15_000,
     });
     await expect(waiting).toContainText(`${good.slice(0, 7)} on ${BRANCH}`);
-    await messageGone(page);
     await expectAccessible(page, "deployment with a fix");
 
     // There is one live fix of a failure. It is this one, so the link closes the dialog.
@@ -132,7 +126,6 @@ test("a fix is proposed, canceled, proposed again, and opened after red and gree
     await expect(opened.getByRole("link", { name: "#1" })).toHaveAttribute("href", /\/acme\/shop\/pull\/1$/);
     await expect(cancel(page)).toHaveCount(0);
     expect(forge.opened).toMatchObject([{ head: BRANCH, base: "main", draft: true }]);
-    await messageGone(page);
     await expectAccessible(page, "deployment with a fix that is open");
 
     const feedback = page.getByRole("group", { name: "Was this helpful?" });

@@ -5,28 +5,17 @@ import { expect, test } from "./fixtures";
 
 /** Runs axe, and fails if it finds something serious or critical. The figures of the run count both. */
 export async function expectAccessible(page: Page, name: string, rules?: string[]): Promise<void> {
-  await transitionsEnded(page);
+  // Colors in the middle of a transition have less contrast than before and after it, and a message may begin to fade out
+  // meanwhile. With reduced motion there are no transitions.
+  await page.emulateMedia({ reducedMotion: "reduce" });
   const axe = new AxeBuilder({ page });
   const { violations } = await (rules ? axe.withRules(rules) : axe).analyze();
+  await page.emulateMedia({ reducedMotion: null });
   const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
   if (!rules) test.info().annotations.push({ type: "screen", description: name });
   test.info().annotations.push({ type: "axe-serious", description: String(serious.length) });
   const found = serious.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(" ")}`));
   expect.soft(found, `axe on ${name}`).toEqual([]);
-}
-
-/** Colors in the middle of a transition have less contrast than before and after it. */
-async function transitionsEnded(page: Page): Promise<void> {
-  await page.evaluate(async () => {
-    // Leases and spinners have animations that last for hours.
-    const isShort = ({ effect }: Animation) => Number(effect?.getComputedTiming().endTime ?? 0) <= 1_000;
-    await Promise.allSettled(
-      document
-        .getAnimations()
-        .filter(isShort)
-        .map(({ finished }) => finished),
-    );
-  });
 }
 
 /** No part of the page is wider than the screen. */
