@@ -26,6 +26,7 @@ mod rights_changer;
 mod round;
 mod settle;
 mod stack;
+mod stack_options;
 mod steps;
 mod target;
 mod verdicts;

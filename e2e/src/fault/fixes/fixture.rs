@@ -10,7 +10,6 @@ use crate::fault::fixes::options::Fixes;
 use crate::fault::fixes::repository::{self, Repository};
 use crate::parts::deadline::Deadline;
 use crate::parts::runner::{Backend, Runner, RunnerLaunch};
-use crate::scenarios::Scenarios;
 use crate::scenarios::parts::Parts;
 use crate::scenarios::people::People;
 
@@ -49,20 +48,13 @@ pub(super) struct FixFixture {
 
 impl FixFixture {
     pub(super) async fn start(options: &Fixes) -> anyhow::Result<Self> {
-        let (bin_dir, entry) = (options.bin_dir.clone(), options.entry.clone());
-        let mut settings = Scenarios::alone(bin_dir, entry, options.keep, "warn".to_owned());
-        settings.limits_off = true;
-        settings.daemon = options.daemon.clone();
-        settings.worker_variables = vec![("GREENROOM_OUTBOUND_ALLOW", "127.0.0.0/8".to_owned())];
-        settings.server_variables = vec![
-            ("GREENROOM_OUTBOUND_ALLOW", "127.0.0.0/8".to_owned()),
-            ("GREENROOM_PUBLIC_URL", PUBLIC_URL.to_owned()),
-        ];
+        let mut settings = options.stack.settings();
+        settings.server_variables.push(("GREENROOM_PUBLIC_URL", PUBLIC_URL.to_owned()));
         let parts = Parts::start(&settings, false).await?;
         match Self::prepare(&parts).await {
             Ok((forge, repository, runner, owner)) => Ok(Self { parts, forge, repository, runner, owner }),
             Err(error) => {
-                parts.end(options.keep).await?;
+                parts.end(options.stack.keep).await?;
                 Err(error)
             }
         }

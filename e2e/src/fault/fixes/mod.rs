@@ -30,10 +30,11 @@ pub(crate) async fn run(options: Fixes) -> anyhow::Result<ExitCode> {
     if played.is_err() {
         fixture.parts.print_recent_errors().await;
     }
-    fixture.end(options.keep).await?;
+    fixture.end(options.stack.keep).await?;
     let Played { agent, killed, summary } = played?;
     let void = (killed < options.kills as usize).then_some("a kill did not happen at its point");
     let report = json!({
+        "planted": options.stack.planted,
         "fixes": options.kills + 1,
         "faults": killed,
         "doublePullRequests": summary.count("F1"),
@@ -46,7 +47,7 @@ pub(crate) async fn run(options: Fixes) -> anyhow::Result<ExitCode> {
         "findings": summary.findings,
         "seconds": started.elapsed().as_secs(),
     });
-    let text = if options.json { report.to_string() } else { format!("{report:#}") };
+    let text = if options.stack.json { report.to_string() } else { format!("{report:#}") };
     writeln!(std::io::stdout(), "{text}")?;
     Ok(match (summary.violations, void) {
         (0, None) => ExitCode::SUCCESS,

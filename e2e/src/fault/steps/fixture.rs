@@ -14,7 +14,6 @@ use crate::fault::steps::registry::{STEP, StepRegistry};
 use crate::parts::deadline::Deadline;
 use crate::parts::output::print_progress;
 use crate::parts::runner::{Backend, Runner, RunnerLaunch};
-use crate::scenarios::Scenarios;
 use crate::scenarios::parts::Parts;
 use crate::scenarios::people::People;
 
@@ -37,16 +36,7 @@ pub(super) struct StepFixture {
 
 impl StepFixture {
     pub(super) async fn start(options: &Steps) -> anyhow::Result<Self> {
-        let (bin_dir, entry) = (options.bin_dir.clone(), options.entry.clone());
-        let mut settings = Scenarios::alone(bin_dir, entry, options.keep, "warn".to_owned());
-        settings.limits_off = true;
-        settings.daemon = options.daemon.clone();
-        settings.worker_variables = vec![("GREENROOM_OUTBOUND_ALLOW", "127.0.0.0/8".to_owned())];
-        if let Some(bug) = &options.planted {
-            settings.server_variables.push(("GREENROOM_PLANTED", bug.clone()));
-            settings.worker_variables.push(("GREENROOM_PLANTED", bug.clone()));
-        }
-        let parts = Parts::start(&settings, false).await?;
+        let parts = Parts::start(&options.stack.settings(), false).await?;
         let people = People::of(&parts, ORGANIZATION).await?;
         let registry = StepRegistry::start(&parts.folder.join("registries")).await?;
         let mut fixture = Self {
@@ -59,7 +49,7 @@ impl StepFixture {
             parts,
         };
         if let Err(error) = fixture.prepare().await {
-            fixture.end(options.keep).await?;
+            fixture.end(options.stack.keep).await?;
             return Err(error);
         }
         Ok(fixture)

@@ -28,7 +28,7 @@ pub(crate) async fn run(options: Steps) -> anyhow::Result<ExitCode> {
     let mut interruption = Interruption::listen()?;
     let mut fixture = StepFixture::start(&options).await?;
     let checked = interruption.or(check::run(&mut fixture, options.deployments)).await;
-    fixture.end(options.keep).await?;
+    fixture.end(options.stack.keep).await?;
     let Checked { succeeded, digests, moved_tags, mismatches, findings } = checked?;
     let mut summary = FindingSummary::default();
     summary.add(findings);
@@ -39,13 +39,13 @@ pub(crate) async fn run(options: Steps) -> anyhow::Result<ExitCode> {
         "digests": digests,
         "movedTagsRefused": moved_tags,
         "wrongDigestsRefused": mismatches,
-        "planted": options.planted,
+        "planted": options.stack.planted,
         "violations": summary.violations,
         "violationsByProperty": summary.violations_by_property,
         "findings": summary.findings,
         "seconds": started.elapsed().as_secs(),
     });
-    let text = if options.json { report.to_string() } else { format!("{report:#}") };
+    let text = if options.stack.json { report.to_string() } else { format!("{report:#}") };
     writeln!(std::io::stdout(), "{text}")?;
     Ok(if summary.violations == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -1,8 +1,8 @@
 //! The options of `fault steps`.
 
-use std::path::PathBuf;
-
 use clap::Args;
+
+use crate::fault::stack_options::StackOptions;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Steps {
@@ -10,22 +10,6 @@ pub(crate) struct Steps {
     pub(super) deployments: usize,
     #[arg(long, default_value_t = 5)]
     pub(super) pipelines: usize,
-    /// Print one JSON object, and nothing else, on standard output.
-    #[arg(long)]
-    pub(super) json: bool,
-    /// Keep the folder with logs and data in .stack.
-    #[arg(long)]
-    pub(super) keep: bool,
-    /// Folder of greenroomd, greenroom-runner and greenroom-entry; this program's own if omitted.
-    #[arg(long)]
-    pub(super) bin_dir: Option<PathBuf>,
-    /// Path of the entrypoint, if it is elsewhere.
-    #[arg(long)]
-    pub(super) entry: Option<PathBuf>,
-    /// Path of the daemon, if it is elsewhere.
-    #[arg(long)]
-    pub(super) daemon: Option<PathBuf>,
-    /// Name of a planted bug, for a daemon that `cargo xtask fault planted` has built.
-    #[arg(long)]
-    pub(super) planted: Option<String>,
+    #[command(flatten)]
+    pub(super) stack: StackOptions,
 }

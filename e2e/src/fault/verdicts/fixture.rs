@@ -12,7 +12,6 @@ use crate::fault::verdicts::plants::{Plants, Script};
 use crate::parts::containers::Containers;
 use crate::parts::daemon::Daemon;
 use crate::parts::runner::{Backend, Runner, RunnerLaunch};
-use crate::scenarios::Scenarios;
 use crate::scenarios::parts::Parts;
 use crate::scenarios::people::People;
 
@@ -53,11 +52,8 @@ struct Prepared {
 
 impl VerdictFixture {
     pub(super) async fn start(options: &Verdicts) -> anyhow::Result<Self> {
-        let (bin_dir, entry) = (options.bin_dir.clone(), options.entry.clone());
-        let mut settings = Scenarios::alone(bin_dir, entry, options.keep, "warn".to_owned());
-        settings.limits_off = true;
+        let mut settings = options.stack.settings();
         settings.lease_seconds = LEASE_SECONDS;
-        settings.daemon = options.daemon.clone();
         let parts = Parts::start(&settings, true).await?;
         match Self::prepare(&parts).await {
             Ok(Prepared { plants, owner, people, second_worker, runners, lost_runner }) => {
@@ -65,7 +61,7 @@ impl VerdictFixture {
                 Ok(Self { parts, plants, causes, owner, people, second_worker, runners, lost_runner })
             }
             Err(error) => {
-                parts.end(options.keep).await?;
+                parts.end(options.stack.keep).await?;
                 Err(error)
             }
         }

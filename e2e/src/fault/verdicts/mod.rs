@@ -50,10 +50,10 @@ pub(crate) async fn run(options: Verdicts) -> anyhow::Result<ExitCode> {
     let fixture = Arc::new(VerdictFixture::start(&options).await?);
     let outcome = interruption.or(campaign(&fixture, &options)).await;
     let fixture = Arc::try_unwrap(fixture).ok().context("a team still uses the stack")?;
-    fixture.end(options.keep).await?;
+    fixture.end(options.stack.keep).await?;
     let mut report = outcome?;
     report.seconds = started.elapsed().as_secs();
-    report.finish(options.json)
+    report.finish(options.stack.json)
 }
 
 async fn campaign(fixture: &Arc<VerdictFixture>, options: &Verdicts) -> anyhow::Result<Report> {
