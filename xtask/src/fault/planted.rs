@@ -62,10 +62,14 @@ const APPROVAL_BUGS: [&str; 5] = [
 ];
 /// The same for steps of registries.
 const STEP_BUGS: [&str; 2] = ["floating_version", "moved_tag_accepted"];
+/// The same for fixes of failures.
+const FIX_BUGS: [&str; 2] = ["fix_keeps_session", "red_counts_as_green"];
 /// How many approvals are open at the same time, how many people vote, and how many faults come meanwhile.
 const APPROVAL_ARGUMENTS: [&str; 6] = ["--approvals", "5", "--voters", "40", "--approval-faults", "2"];
 /// Each of the bugs shows in the first deployment.
 const STEP_DEPLOYMENTS: &str = "10";
+/// So many kills that one of the fixes is still red.
+const FIX_KILLS: &str = "2";
 /// Bugs searched for without faults: a fault that lasts longer than a lease ends the overdue job and hides
 /// the bug.
 const WITHOUT_FAULTS: [&str; 1] = ["overdue_keeps_lease"];
@@ -87,6 +91,7 @@ enum Campaign {
     Approvals,
     /// Steps of registries. A runner that does not verify digests is found by a test: see `secrets`
     Steps,
+    Fixes,
     /// No campaign: each bug has a test that must fail. Needs `DATABASE_URL`, as the tests do
     Secrets,
 }
@@ -139,6 +144,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
         Campaign::Gates => &GATE_BUGS,
         Campaign::Approvals => &APPROVAL_BUGS,
         Campaign::Steps => &STEP_BUGS,
+        Campaign::Fixes => &FIX_BUGS,
         Campaign::Secrets => &[],
     };
     if let Some(only) = options.only.as_deref().filter(|only| !names.contains(only)) {
@@ -213,7 +219,7 @@ pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<ExitCode> {
 fn bugs() -> BTreeSet<&'static str> {
     let tested = TESTED_BUGS.iter().map(|bug| bug.name);
     let by_campaigns = LOCK_BUGS.into_iter().chain(DEPLOYMENT_BUGS).chain(GATE_BUGS).chain(APPROVAL_BUGS);
-    by_campaigns.chain(STEP_BUGS).chain(tested).collect()
+    by_campaigns.chain(STEP_BUGS).chain(FIX_BUGS).chain(tested).collect()
 }
 
 /// Builds the daemon with all bugs, one of which can be chosen when it is started.
@@ -247,6 +253,9 @@ fn search(root: &Path, programs: &Programs, options: &Options, name: &str) -> an
         }
         Campaign::Steps => {
             search.args(["steps", "--deployments", STEP_DEPLOYMENTS]).arg("--entry").arg(&programs.entry);
+        }
+        Campaign::Fixes => {
+            search.args(["fixes", "--kills", FIX_KILLS]).arg("--entry").arg(&programs.entry);
         }
         Campaign::Deployments => {
             search.args(["deployments", "--deployments", &options.deployments.to_string()]);
