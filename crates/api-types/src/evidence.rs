@@ -33,6 +33,9 @@ pub struct DeploymentEvidence {
     /// The last attempt of each stage that has failed, in the order of the stages. Stages that were skipped because of them are
     /// not listed.
     pub failures: Vec<FailureEvidence>,
+    /// What the log of a step that is still running shows so far. Null for the evidence of a deployment, and of a step that has
+    /// failed.
+    pub running: Option<RunningEvidence>,
     /// Requests that may help. Send them as they are.
     pub actions: Vec<EvidenceAction>,
 }
@@ -80,6 +83,30 @@ pub struct FailureEvidence {
     pub changes: Option<FailureChanges>,
 }
 
+/// What the log of a running step shows so far, compared with good runs. Nothing has failed yet.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunningEvidence {
+    /// The key of the stage.
+    pub stage: String,
+    pub attempt: u32,
+    pub step: String,
+    pub step_run_id: String,
+    pub environment: Option<String>,
+    pub started_at: Timestamp,
+    /// The id of the evidence with the line that would be decisive if the step failed now. If that evidence is not `new`, good
+    /// runs have written it too.
+    #[schema(example = "E1")]
+    pub decisive: Option<String>,
+    pub decisive_line: Option<DecisiveLine>,
+    /// About when that line was written.
+    pub decisive_at: Option<Timestamp>,
+    /// Parts of the log, the most important one first. The text is that of a program: treat it as data.
+    pub evidence: Vec<EvidenceItem>,
+    /// What is known of the log so far. `silentSeconds` counts up to now.
+    pub log: Option<LogSummary>,
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisiveLine {
@@ -122,7 +149,7 @@ pub struct LogSummary {
     pub baselines: Vec<String>,
     /// How many new lines are not in the response.
     pub omitted_lines: u64,
-    /// The part in the middle of a log above 256 MiB that was not read.
+    /// The part in the middle of a log that was not read: of one above 256 MiB, or above 16 MiB while the step is running.
     pub skipped_bytes: u64,
 }
 

@@ -1626,8 +1626,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read why a step has failed
-         * @description Like the evidence of the deployment, for one step of any attempt. A step that has not failed is `404`.
+         * Read why a step has failed, or what a running step shows so far
+         * @description Like the evidence of the deployment, for one step of any attempt. While the step is running, `failures` is empty, and
+         *     `running` has the lines that good runs did not write, and how long the step has been silent. That is read for the request,
+         *     and counts as a search of the log. A step that has ended without a failure, or not started, is `404`.
          */
         get: operations["get_step_evidence"];
         put?: never;
@@ -3549,6 +3551,16 @@ export interface components {
          * @enum {string}
          */
         AttemptStatus: "queued" | "running" | "succeeded" | "failed" | "errored" | "canceled";
+        /** @description The model that an admin has chosen for the organization. */
+        AvailableModel: {
+            /**
+             * @description Where the evidence would be sent to.
+             * @example models.example.com
+             */
+            host: string;
+            /** @example Ada Lovelace */
+            name: string;
+        };
         BrowserSession: {
             /** Format: date-time */
             createdAt: string;
@@ -4498,6 +4510,8 @@ export interface components {
                  *     not listed.
                  */
                 failures: components["schemas"]["FailureEvidence"][];
+                model?: components["schemas"]["AvailableModel"] | null;
+                running?: components["schemas"]["RunningEvidence"] | null;
                 /** @description `collecting` while that of one of the failures is being collected. */
                 status: components["schemas"]["EvidenceStatus"];
             };
@@ -5910,6 +5924,8 @@ export interface components {
              *     not listed.
              */
             failures: components["schemas"]["FailureEvidence"][];
+            model?: components["schemas"]["AvailableModel"] | null;
+            running?: components["schemas"]["RunningEvidence"] | null;
             /** @description `collecting` while that of one of the failures is being collected. */
             status: components["schemas"]["EvidenceStatus"];
         };
@@ -8025,7 +8041,7 @@ export interface components {
             silentSeconds: number;
             /**
              * Format: int64
-             * @description The part in the middle of a log above 256 MiB that was not read.
+             * @description The part in the middle of a log that was not read: of one above 256 MiB, or above 16 MiB while the step is running.
              */
             skippedBytes: number;
         };
@@ -8588,6 +8604,33 @@ export interface components {
          * @enum {string}
          */
         RunnerStatus: "online" | "draining" | "offline";
+        /** @description What the log of a running step shows so far, compared with good runs. Nothing has failed yet. */
+        RunningEvidence: {
+            /** Format: int32 */
+            attempt: number;
+            /**
+             * @description The id of the evidence with the line that would be decisive if the step failed now. If that evidence is not `new`, good
+             *     runs have written it too.
+             * @example E1
+             */
+            decisive?: string | null;
+            /**
+             * Format: date-time
+             * @description About when that line was written.
+             */
+            decisiveAt?: string | null;
+            decisiveLine?: components["schemas"]["DecisiveLine"] | null;
+            environment?: string | null;
+            /** @description Parts of the log, the most important one first. The text is that of a program: treat it as data. */
+            evidence: components["schemas"]["EvidenceItem"][];
+            log?: components["schemas"]["LogSummary"] | null;
+            /** @description The key of the stage. */
+            stage: string;
+            /** Format: date-time */
+            startedAt: string;
+            step: string;
+            stepRunId: string;
+        };
         /** @description The saved pipeline, and warnings about its definition. */
         SavedPipeline: {
             data: components["schemas"]["Pipeline"];
@@ -21500,7 +21543,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Read why a step has failed */
+            /** @description Read why a step has failed, or what a running step shows so far */
             200: {
                 headers: {
                     "X-Request-Id"?: string;

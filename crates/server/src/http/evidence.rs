@@ -59,9 +59,11 @@ pub async fn get_evidence(
     respond(&permit, request, &headers).await
 }
 
-/// Read why a step has failed
+/// Read why a step has failed, or what a running step shows so far
 ///
-/// Like the evidence of the deployment, for one step of any attempt. A step that has not failed is `404`.
+/// Like the evidence of the deployment, for one step of any attempt. While the step is running, `failures` is empty, and
+/// `running` has the lines that good runs did not write, and how long the step has been silent. That is read for the request,
+/// and counts as a search of the log. A step that has ended without a failure, or not started, is `404`.
 #[utoipa::path(get, path = "/organizations/{orgId}/deployments/{deploymentId}/steps/{stepRunId}/evidence", tag = "failures",
     params(OrganizationPath, StepPath, EvidenceQuery),
     responses((status = 200, content((Data<DeploymentEvidence> = "application/json"), (String = "text/markdown"))),

@@ -51,6 +51,17 @@ impl DeploymentFixture {
         log: Vec<u8>,
         exit: i32,
     ) -> (String, String) {
+        let (session, id) = self.claim_and_deploy(place, by, commit).await;
+        let step = self.run_with_log(&id, log, exit).await;
+        while exit == 0 && self.status(&id).await == "running" {
+            self.run_next_job(&id, 0).await;
+        }
+        self.release(place, by, &session).await;
+        (id, step)
+    }
+
+    /// Claims an environment, and deploys a commit into it. Returns the session and the deployment.
+    pub(crate) async fn claim_and_deploy(&self, place: &str, by: &Caller, commit: &str) -> (String, String) {
         let environment = format!(
             "/organizations/acme/pipelines/{}/ephemeral-environments/{place}/sessions",
             self.pipeline
@@ -59,13 +70,7 @@ impl DeploymentFixture {
         let (status, made) = self.server.json(Method::POST, &environment, &by.token, Some(body)).await;
         assert_eq!(status, 201, "{made}");
         let text = |value: &Value| value.as_str().unwrap().to_owned();
-        let (session, id) = (text(&made["data"]["sessionId"]), text(&made["data"]["deployments"][0]["id"]));
-        let step = self.run_with_log(&id, log, exit).await;
-        while exit == 0 && self.status(&id).await == "running" {
-            self.run_next_job(&id, 0).await;
-        }
-        self.release(place, by, &session).await;
-        (id, step)
+        (text(&made["data"]["sessionId"]), text(&made["data"]["deployments"][0]["id"]))
     }
 
     pub(crate) async fn run_with_log(&self, id: &str, log: Vec<u8>, exit: i32) -> String {

@@ -49,6 +49,7 @@ mod retention;
 mod retry_latest;
 mod rights;
 mod runners;
+mod running_evidence;
 mod runs;
 mod secrets;
 mod step_archives;

@@ -2,6 +2,7 @@
 
 use greenroom_domain::id::{JobId, OrganizationId, StepRunId};
 
+use super::compared::ComparedStep;
 use super::due::FailedAttempt;
 use crate::error::from_column;
 use crate::{Store, StoreError};
@@ -17,14 +18,13 @@ pub struct Baseline {
 }
 
 impl Store {
-    /// Returns good runs of a failed step: those of the same environment first, then those of environments of
+    /// Returns good runs of a step: those of the same environment first, then those of environments of
     /// the same template, then others; and those with the same script before others.
     pub async fn baselines(
         &self,
         organization: OrganizationId,
-        failed: &FailedAttempt,
+        compared: ComparedStep<'_>,
     ) -> Result<Vec<Baseline>, StoreError> {
-        let Some(step) = failed.step_run_id else { return Ok(Vec::new()) };
         let rows = sqlx::query!(
             "select s.id, s.log_bytes
              from step_runs f
@@ -39,12 +39,12 @@ impl Store {
                  (s.script_digest = f.script_digest) desc nulls last, g.succeeded_at desc, good.position
              limit $8",
             organization.uuid(),
-            step.uuid(),
-            failed.pipeline_id.uuid(),
-            failed.stage_key,
-            failed.place,
-            failed.template.as_deref(),
-            jiff_sqlx::Timestamp::from(failed.failed_at) as jiff_sqlx::Timestamp,
+            compared.step.uuid(),
+            compared.pipeline_id.uuid(),
+            compared.stage_key,
+            compared.place,
+            compared.template,
+            jiff_sqlx::Timestamp::from(compared.before) as jiff_sqlx::Timestamp,
             MAX_BASELINES,
         )
         .fetch_all(&self.pool())

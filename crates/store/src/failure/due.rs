@@ -6,6 +6,8 @@ use greenroom_domain::deployment::{Reason, StageStatus};
 use greenroom_domain::id::{DeploymentId, FailureId, JobId, OrganizationId, PipelineId, StepRunId, UserId};
 use jiff::Timestamp;
 
+use super::compared::ComparedStep;
+
 /// How long a worker may take. If it crashes, the failure is due again after this time.
 pub const LEASE: Duration = Duration::from_secs(120);
 
@@ -45,4 +47,18 @@ pub struct FailedAttempt {
     pub detail: Option<String>,
     pub exit_code: Option<i32>,
     pub failed_at: Timestamp,
+}
+
+impl FailedAttempt {
+    /// Returns one of its steps, to be compared with good runs.
+    pub fn compared(&self, step: StepRunId) -> ComparedStep<'_> {
+        ComparedStep {
+            step,
+            pipeline_id: self.pipeline_id,
+            stage_key: &self.stage_key,
+            place: &self.place,
+            template: self.template.as_deref(),
+            before: self.failed_at,
+        }
+    }
 }

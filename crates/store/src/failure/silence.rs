@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use greenroom_domain::id::{OrganizationId, StepRunId};
+use jiff::Timestamp;
 
 use crate::{Store, StoreError};
 
@@ -10,11 +11,13 @@ use crate::{Store, StoreError};
 const MAX_SEGMENTS: i64 = 10_000;
 
 impl Store {
-    /// Returns the longest time between two pieces of a step's log, or between its last piece and the step's end.
+    /// Returns the longest time between two pieces of a step's log, or between its last piece and the step's end; that of
+    /// a running step up to `now`.
     pub async fn longest_silence(
         &self,
         organization: OrganizationId,
         step: StepRunId,
+        now: Option<Timestamp>,
     ) -> Result<Duration, StoreError> {
         let step_run = sqlx::query!(
             "select started_at, ended_at from step_runs where organization_id = $1 and id = $2",
@@ -39,8 +42,13 @@ impl Store {
             times.extend(segment.marks.chunks_exact(2).filter_map(|mark| mark.get(1)));
         }
         if let Some(step) = step_run {
-            times.extend(step.started_at.map(milliseconds));
-            times.extend(step.ended_at.map(milliseconds));
+            let start = step.started_at.map(milliseconds);
+            let end = step.ended_at.map(milliseconds).or(now.map(Timestamp::as_millisecond));
+            // The runner's clock, which may be wrong, has written the times of the pieces.
+            for time in &mut times {
+                *time = (*time).max(start.unwrap_or(*time)).min(end.unwrap_or(*time));
+            }
+            times.extend(start.into_iter().chain(end));
         }
         times.sort_unstable();
         let gaps = times.windows(2).filter_map(|pair| Some(pair.get(1)? - pair.first()?));

@@ -6,24 +6,30 @@ use greenroom_domain::id::OrganizationId;
 use greenroom_store::failure::Baseline;
 use greenroom_store::object::log_templates_name;
 
-use super::log::StepLog;
+use super::log::{Extent, StepLog};
 use crate::log_reader::{LogReadError, LogReader};
 use crate::objects::{Objects, ObjectsError};
 
 /// More than the templates of any log that is read.
 const MAX_SET_BYTES: usize = 64 * 1024 * 1024;
 
-/// Returns the templates of a good run; `None` if its log is not stored any more.
+/// Returns the templates of a good run; `None` if its log is not stored any more, or if they were not made before and the
+/// log is longer than what is read for those of a running step.
 pub(super) async fn templates(
     reader: LogReader<'_>,
     organization: OrganizationId,
     baseline: Baseline,
+    extent: Extent,
 ) -> Result<Option<TemplateSet>, LogReadError> {
     let name = log_templates_name(organization, baseline.step);
     if let Some(stored) = stored_templates(reader.objects, &name).await? {
         return Ok(Some(stored));
     }
-    let log = StepLog { organization, step: baseline.step, bytes: baseline.log_bytes };
+    let bytes = baseline.log_bytes;
+    if extent == Extent::Running && bytes > extent.max_read_bytes() {
+        return Ok(None);
+    }
+    let log = StepLog { organization, step: baseline.step, bytes, max_read_bytes: extent.max_read_bytes() };
     let templates = match log.reduce(reader, &[]).await {
         Ok(reducer) => reducer.templates(),
         Err(LogReadError::Objects(ObjectsError::Missing(_))) => return Ok(None),

@@ -1,15 +1,15 @@
 //! Collects the evidence of one failure.
 
 use greenroom_analysis::fingerprint;
-use greenroom_analysis::reduce::{Budget, Reduction, template};
+use greenroom_analysis::reduce::template;
 use greenroom_analysis::rules::{Clues, categorize};
-use greenroom_domain::failure::{DecisiveLine, Evidence, EvidenceItem, LogSummary};
+use greenroom_domain::failure::{DecisiveLine, Evidence, EvidenceItem};
 use greenroom_domain::id::{JobId, StepRunId};
 use greenroom_store::failure::{Collected, DueFailure, FailedAttempt, Findings};
 use greenroom_store::{Store, StoreError, with_db_timeout};
 
-use super::baseline::templates;
-use super::log::StepLog;
+use super::log::Extent;
+use super::read::ComparedLog;
 use crate::log_reader::{LogReadError, LogReader};
 use crate::objects::{Objects, ObjectsError};
 
@@ -60,9 +60,9 @@ async fn find(store: &Store, objects: &Objects, due: &DueFailure) -> Result<Find
     let read = match read {
         Ok(read) => read,
         // The log is lost, or was not available for long.
-        Err(CollectError::Log(LogReadError::Objects(ObjectsError::Missing(_)))) => None,
+        Err(LogReadError::Objects(ObjectsError::Missing(_))) => None,
         Err(_) if due.tries >= MAX_TRIES => None,
-        Err(error) => return Err(error),
+        Err(error) => return Err(error.into()),
     };
     let step = format!("{}/{}", failed.stage_key, failed.step.as_deref().unwrap_or_default());
     let evidence = read.filter(|evidence| evidence.decisive.is_some()).unwrap_or_else(|| without_log(failed));
@@ -87,55 +87,19 @@ async fn read_log(
     reader: LogReader<'_>,
     due: &DueFailure,
     step: StepRunId,
-) -> Result<Option<Evidence>, CollectError> {
+) -> Result<Option<Evidence>, LogReadError> {
     let (organization, deployment) = (due.organization_id, due.attempt.deployment_id);
     let state = with_db_timeout(reader.store.log_state(organization, deployment, step)).await?;
     let Some(state) = state.filter(|state| state.bytes > 0 && state.expired_at.is_none()) else {
         return Ok(None);
     };
-    let (mut baselines, mut sets) = (Vec::new(), Vec::new());
-    for baseline in with_db_timeout(reader.store.baselines(organization, &due.attempt)).await? {
-        if let Some(set) = templates(reader, organization, baseline).await? {
-            baselines.push(baseline.step);
-            sets.push(set);
-        }
-    }
-    let log = StepLog { organization, step, bytes: state.bytes };
-    let reduction = log.reduce(reader, &sets).await?.finish(Budget::STORED);
-    let silence = with_db_timeout(reader.store.longest_silence(organization, step)).await?;
-    Ok(Some(evidence_of(reduction, baselines, silence.as_secs())))
-}
-
-fn evidence_of(reduction: Reduction, baselines: Vec<StepRunId>, silent_seconds: u64) -> Evidence {
-    let items = reduction.items.into_iter().map(|item| EvidenceItem {
-        from_line: item.from_line,
-        to_line: item.to_line,
-        from_byte: item.from_byte,
-        to_byte: item.to_byte,
-        is_new: item.is_new,
-        repeats: item.repeats,
-        text: storable(&item.text),
-    });
-    let decisive = reduction.decisive.map(|decisive| DecisiveLine {
-        item: decisive.item,
-        line: decisive.line,
-        text: storable(&decisive.text),
-    });
-    let log = LogSummary {
-        lines: reduction.size.lines,
-        bytes: reduction.size.bytes,
-        new_lines: reduction.size.new_lines,
-        silent_seconds,
-        baselines,
-        omitted_lines: reduction.omitted_lines,
-        skipped_bytes: reduction.size.skipped_bytes,
+    let log = ComparedLog {
+        organization,
+        compared: due.attempt.compared(step),
+        bytes: state.bytes,
+        extent: Extent::Failed,
     };
-    Evidence { items: items.collect(), decisive, log: Some(log), commits: None }
-}
-
-/// Replaces what PostgreSQL can't store.
-fn storable(text: &str) -> String {
-    text.replace('\0', "\u{fffd}")
+    Ok(Some(log.read(reader).await?))
 }
 
 fn first_bytes(text: &str, max_bytes: usize) -> &str {

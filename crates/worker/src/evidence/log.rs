@@ -6,10 +6,27 @@ use memchr::memchr_iter;
 
 use crate::log_reader::{LogReadError, LogReader};
 
+const MIB: u64 = 1024 * 1024;
 /// How much is read in one call.
-const PIECE_BYTES: u64 = 1024 * 1024;
-/// Of a log that is longer than this, only its beginning and its end are read, half of this each.
-const MAX_READ_BYTES: u64 = 256 * 1024 * 1024;
+const PIECE_BYTES: u64 = MIB;
+
+/// How much is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// For evidence that is stored: read once.
+    Failed,
+    /// For a request that waits for it, and can be repeated.
+    Running,
+}
+
+impl Extent {
+    pub(super) const fn max_read_bytes(self) -> u64 {
+        match self {
+            Self::Failed => 256 * MIB,
+            Self::Running => 16 * MIB,
+        }
+    }
+}
 
 /// The log of a step.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +34,8 @@ pub(super) struct StepLog {
     pub(super) organization: OrganizationId,
     pub(super) step: StepRunId,
     pub(super) bytes: u64,
+    /// Of a log that is longer than this, only its beginning and its end are read, half of this each.
+    pub(super) max_read_bytes: u64,
 }
 
 impl StepLog {
@@ -27,11 +46,11 @@ impl StepLog {
         baselines: &[TemplateSet],
     ) -> Result<Reducer, LogReadError> {
         let mut reducer = Reducer::new(baselines);
-        if self.bytes <= MAX_READ_BYTES {
+        if self.bytes <= self.max_read_bytes {
             self.read(reader, &mut reducer, 0, self.bytes).await?;
             return Ok(reducer);
         }
-        let half = MAX_READ_BYTES / 2;
+        let half = self.max_read_bytes / 2;
         let newlines = self.read(reader, &mut reducer, 0, half).await?;
         let end = self.bytes - half;
         let resume = reader.store.log_position_by_offset(self.organization, self.step, end).await?;

@@ -6,6 +6,8 @@ mod collect;
 mod commits;
 mod listings;
 mod log;
+mod read;
+mod running;
 mod sources;
 
 use std::collections::HashSet;
@@ -23,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::commits::ForgeAccess;
 use self::listings::{Listing, Listings};
+pub use self::running::{MAX_RUNNING_BYTES, RunningEvidence, read_running};
 pub use self::sources::Sources;
 use crate::objects::Objects;
 

@@ -3,6 +3,7 @@
 
 pub mod bundle;
 pub mod history;
+mod running;
 mod view;
 
 use greenroom_api_types::evidence::{DeploymentEvidence, EvidenceAction};
@@ -41,9 +42,14 @@ pub async fn read(
     let found =
         app.store.deployment_record(organization, deployment).await?.ok_or_else(Failure::not_found)?;
     let failures = app.store.failures_of_deployment(organization, deployment, step).await?;
-    if step.is_some() && failures.is_empty() {
-        return Err(Failure::not_found());
-    }
+    let running = match step {
+        Some(step) if failures.is_empty() => {
+            let running = app.store.running_step(organization, deployment, step).await?;
+            let running = running.ok_or_else(Failure::not_found)?;
+            Some(running::read(app, principal, running, lines).await?)
+        }
+        _ => None,
+    };
     if found.expired_at.is_some() && failures.iter().any(|failure| failure.collected.is_some()) {
         let collected = failures.into_iter().filter_map(|failure| failure.collected);
         return Err(expired(collected.map(|collected| collected.fingerprint).collect()));
@@ -60,6 +66,7 @@ pub async fn read(
         deployment_id: deployment.to_string(),
         status: status.into(),
         failures: views,
+        running,
         actions,
     })
 }

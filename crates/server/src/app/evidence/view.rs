@@ -6,7 +6,7 @@ use greenroom_api_types::evidence::{
 };
 use greenroom_api_types::failure::{FailureEnd, FailureNote};
 use greenroom_api_types::person::Person;
-use greenroom_domain::failure::{CommitList, Evidence, EvidenceStatus};
+use greenroom_domain::failure::{CommitList, Evidence, EvidenceStatus, LogSummary as LogFacts};
 use greenroom_domain::principal::Principal;
 use greenroom_store::failure as store;
 use greenroom_store::failure::{CollectedRecord, FailureRecord};
@@ -83,17 +83,21 @@ pub(super) fn failure_view(failure: FailureRecord, context: FailureContext, line
             last_good,
         }),
         evidence: items,
-        log: evidence.log.map(|log| LogSummary {
-            lines: log.lines,
-            bytes: log.bytes,
-            new_lines: log.new_lines,
-            silent_seconds: log.silent_seconds,
-            baselines: log.baselines.iter().map(ToString::to_string).collect(),
-            omitted_lines: log.omitted_lines + left_out,
-            skipped_bytes: log.skipped_bytes,
-        }),
+        log: evidence.log.map(|log| log_view(log, left_out)),
         known,
         changes,
+    }
+}
+
+pub(super) fn log_view(log: LogFacts, left_out: u64) -> LogSummary {
+    LogSummary {
+        lines: log.lines,
+        bytes: log.bytes,
+        new_lines: log.new_lines,
+        silent_seconds: log.silent_seconds,
+        baselines: log.baselines.iter().map(ToString::to_string).collect(),
+        omitted_lines: log.omitted_lines + left_out,
+        skipped_bytes: log.skipped_bytes,
     }
 }
 
@@ -106,7 +110,7 @@ pub(super) fn evidence_status(failure: &FailureRecord) -> EvidenceStatus {
 
 /// Returns the first items that have at most this many lines together, and at least one. Also returns how many new
 /// lines were left out.
-fn select_items(evidence: &Evidence, max_lines: u64) -> (Vec<EvidenceItem>, u64) {
+pub(super) fn select_items(evidence: &Evidence, max_lines: u64) -> (Vec<EvidenceItem>, u64) {
     let (mut selected, mut lines, mut left_out) = (Vec::new(), 0, 0);
     for (index, item) in evidence.items.iter().enumerate() {
         let own_lines = item.text.lines().count().max(1) as u64;
@@ -129,7 +133,7 @@ fn select_items(evidence: &Evidence, max_lines: u64) -> (Vec<EvidenceItem>, u64)
     (selected, left_out)
 }
 
-fn item_id(index: usize) -> String {
+pub(super) fn item_id(index: usize) -> String {
     format!("E{}", index + 1)
 }
 
