@@ -36,8 +36,21 @@ pub struct DeploymentEvidence {
     /// What the log of a step that is still running shows so far. Null for the evidence of a deployment, and of a step that has
     /// failed.
     pub running: Option<RunningEvidence>,
+    /// The model that explains a failure on request (`"model": true` in the request of an analysis). Null if the organization has
+    /// none, and if nothing has failed.
+    pub model: Option<AvailableModel>,
     /// Requests that may help. Send them as they are.
     pub actions: Vec<EvidenceAction>,
+}
+
+/// The model that an admin has chosen for the organization.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AvailableModel {
+    pub name: String,
+    /// Where the evidence would be sent to.
+    #[schema(example = "models.example.com")]
+    pub host: String,
 }
 
 /// The evidence of one failed attempt of a stage.

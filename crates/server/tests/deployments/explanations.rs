@@ -150,6 +150,12 @@ impl DeploymentFixture {
 #[tokio::test]
 async fn a_model_explains_a_failure_once() {
     let test = ModelTest::new(json!({})).await;
+    let offered = test.fixture.evidence(&test.failed).await["model"].clone();
+    assert_eq!(
+        offered,
+        json!({ "name": "small", "host": "127.0.0.1" }),
+        "a developer sees where it would be sent"
+    );
     let analysis = test.explained(&test.failed).await;
     assert_eq!((&analysis["status"], &analysis["reason"]), (&json!("succeeded"), &Value::Null), "{analysis}");
     assert_eq!(

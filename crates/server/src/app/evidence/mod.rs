@@ -6,7 +6,7 @@ pub mod history;
 mod running;
 mod view;
 
-use greenroom_api_types::evidence::{DeploymentEvidence, EvidenceAction};
+use greenroom_api_types::evidence::{AvailableModel, DeploymentEvidence, EvidenceAction};
 use greenroom_domain::failure::EvidenceStatus;
 use greenroom_domain::id::{DeploymentId, StepRunId};
 use greenroom_domain::principal::Principal;
@@ -54,6 +54,10 @@ pub async fn read(
         let collected = failures.into_iter().filter_map(|failure| failure.collected);
         return Err(expired(collected.map(|collected| collected.fingerprint).collect()));
     }
+    let model = match failures.is_empty() {
+        true => None,
+        false => available_model(app, principal).await?,
+    };
     let is_collecting = failures.iter().any(|failure| failure.collected.is_none());
     let actions = actions(principal, deployment, &failures);
     let mut views = Vec::with_capacity(failures.len());
@@ -67,8 +71,15 @@ pub async fn read(
         status: status.into(),
         failures: views,
         running,
+        model,
         actions,
     })
+}
+
+async fn available_model(app: &App, principal: &Principal) -> Result<Option<AvailableModel>, Failure> {
+    let settings = app.store.model_settings(principal.organization_id).await?.settings;
+    let host = settings.endpoint().map(|address| address.host().to_owned());
+    Ok(settings.model.zip(host).map(|(name, host)| AvailableModel { name, host }))
 }
 
 fn actions(
