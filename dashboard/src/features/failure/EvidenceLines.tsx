@@ -8,7 +8,7 @@ import { cx } from "@/lib/classes";
 import { panel as texts } from "@/texts/en/failure";
 import { Button } from "@/ui/Button";
 import { Link } from "@/ui/Link";
-import { LogText } from "./LogText";
+import { LogText } from "@/ui/LogText";
 import { nextSize, type Row, rowsOf } from "./lines";
 
 type Props = {

@@ -13,7 +13,7 @@ import { Link } from "@/ui/Link";
 import { toneSoft } from "@/ui/tone";
 import { EvidenceLines } from "./EvidenceLines";
 import { FailureFacts } from "./FailureFacts";
-import { LogText } from "./LogText";
+import { LogText } from "@/ui/LogText";
 
 const FailureActions = lazily(() => import("./FailureActions"), "FailureActions");
 

@@ -16,7 +16,7 @@ import { DetailColumns, PageHead } from "@/ui/Page";
 import { SkeletonRows } from "@/ui/Skeleton";
 import { Facts } from "@/ui/Table";
 import { FailureTable } from "./FailureTable";
-import { LogText } from "./LogText";
+import { LogText } from "@/ui/LogText";
 import { Note } from "./Note";
 
 const ROUTE = "/o/$org/failures/$fingerprint";

@@ -12,7 +12,7 @@ import { StateMark } from "@/ui/Badge";
 import { Link } from "@/ui/Link";
 import { type Column, Table } from "@/ui/Table";
 import { verdictState } from "@/ui/verdict";
-import { LogText } from "./LogText";
+import { LogText } from "@/ui/LogText";
 
 type Props = { org: string; label: string; failures: readonly Failure[]; areEqual?: boolean };
 
