@@ -1,12 +1,13 @@
 // What every page shows about the sessions of this person: it is their turn, somebody asks for what they hold,
 // or a session has ended without them.
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect } from "react";
+import { Suspense, useEffect } from "react";
 import { keys } from "@/api/keys";
 import { heartbeatSession, mySessionsQuery, releaseSession, type SessionRef } from "@/api/session";
 import type { ListedSession } from "@/api/types";
 import { showProblem } from "@/features/problem";
 import { timeOf } from "@/lib/countdown";
+import { lazily } from "@/lib/lazily";
 import { notify } from "@/lib/notify";
 import { paths } from "@/lib/paths";
 import { common } from "@/texts/en/common";
@@ -17,8 +18,9 @@ import { Countdown } from "@/ui/Countdown";
 import { Bar } from "@/ui/Lamp";
 import { Link } from "@/ui/Link";
 import { endingOf } from "./ending";
-import { HandoverBar } from "./HandoverBar";
 import { useDisplaced } from "./useDisplaced";
+
+const HandoverBar = lazily(() => import("./HandoverBar"), "HandoverBar");
 
 const refOf = (org: string, { pipeline, envName, sessionId }: ListedSession): SessionRef => ({
   org,
@@ -37,7 +39,9 @@ export function MyNotices({ org, userId }: { org: string; userId: string }) {
         session.confirmBy ? (
           <TurnBar key={session.sessionId} at={refOf(org, session)} confirmBy={timeOf(session.confirmBy)} />
         ) : session.handover ? (
-          <HandoverBar key={session.sessionId} at={refOf(org, session)} handover={session.handover} />
+          <Suspense key={session.sessionId}>
+            <HandoverBar at={refOf(org, session)} handover={session.handover} />
+          </Suspense>
         ) : null,
       )}
       {displaced.map(({ session, pipeline }) => (
