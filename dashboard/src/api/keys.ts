@@ -19,6 +19,7 @@ export const keys = {
   stepRegistries: (org: string) => ["org", org, "step-registries"] as const,
   stepRegistry: (org: string, registry: string) => ["org", org, "step-registries", "one", registry] as const,
   forges: (org: string) => ["org", org, "forges"] as const,
+  analysisSettings: (org: string) => ["org", org, "analysis-settings"] as const,
   /** Which pipelines use a step. */
   stepUsage: (org: string) => ["org", org, "step-usage"] as const,
   pools: (org: string) => ["org", org, "pools"] as const,

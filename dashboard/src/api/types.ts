@@ -5,6 +5,10 @@ type Schemas = components["schemas"];
 
 /** An analysis of one failed attempt of a stage. */
 export type Analysis = Schemas["Analysis"];
+/** What was sent to a model. */
+export type AnalysisPrompt = Schemas["AnalysisPrompt"];
+/** The model that explains failures, and its limits. */
+export type AnalysisSettings = Schemas["AnalysisSettings"];
 export type ApiToken = Schemas["ApiToken"];
 export type Approval = Schemas["Approval"];
 /** An approval with its votes. */

@@ -264,6 +264,15 @@ const forges = createRoute({
   ),
 });
 
+const analysisSettings = createRoute({
+  getParentRoute: () => organization,
+  path: "/settings/analysis",
+  component: lazyRouteComponent(
+    once(() => import("@/features/analysis-settings")),
+    "SettingsPage",
+  ),
+});
+
 const members = createRoute({
   getParentRoute: () => organization,
   path: "/settings/members",
@@ -361,6 +370,7 @@ const routes = root.addChildren([
     pipelineSettings,
     stepRegistries,
     forges,
+    analysisSettings,
     stepRegistry,
     registryStep,
     runners,

@@ -69,6 +69,7 @@ export const paths = {
   secret: (org: string, secret: string) => join("o", org, "settings", "secrets", secret),
   freezes: (org: string) => join("o", org, "settings", "freezes"),
   forges: (org: string) => join("o", org, "settings", "forges"),
+  analysisSettings: (org: string) => join("o", org, "settings", "analysis"),
   groups: (org: string) => join("o", org, "settings", "groups"),
   group: (org: string, group: string) => join("o", org, "settings", "groups", group),
   serviceAccounts: (org: string) => join("o", org, "settings", "service-accounts"),

@@ -162,6 +162,7 @@ test.each([
   ["trust_policy.created", [keys.serviceAccounts("acme")]],
   ["registry.updated", [keys.stepRegistries("acme")]],
   ["forge.updated", [keys.forges("acme")]],
+  ["analysis_settings.updated", [keys.analysisSettings("acme")]],
   ["step.published", [keys.stepRegistries("acme")]],
 ])("%s reads only what it can change", (type, expected) => {
   const target = cache();

@@ -35,6 +35,7 @@ const TABLE: readonly [prefix: string, rule: Rule][] = [
   ["secret.", ({ org, stale }) => stale.invalidate(keys.secrets(org))],
   ["registry.", ({ org, stale }) => stale.invalidate(keys.stepRegistries(org))],
   ["forge.", ({ org, stale }) => stale.invalidate(keys.forges(org))],
+  ["analysis_settings.", ({ org, stale }) => stale.invalidate(keys.analysisSettings(org))],
   ["step.", ({ org, stale }) => stale.invalidate(keys.stepRegistries(org))],
   ["runner", ({ org, stale }) => [keys.runners(org), keys.pools(org)].forEach((key) => stale.invalidate(key))],
   ["organization.", ({ org, stale }) => stale.invalidate(keys.record(org))],

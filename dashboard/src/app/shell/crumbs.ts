@@ -27,6 +27,7 @@ const SECTIONS: Record<string, string> = {
   secrets: shell.secrets,
   freezes: shell.freezes,
   forges: shell.forges,
+  analysis: shell.analysis,
   groups: shell.groups,
   "service-accounts": shell.serviceAccounts,
 };

@@ -41,6 +41,7 @@ export const ORGANIZATION: readonly Entry[] = [
   { label: shell.freezes, to: paths.freezes },
   { label: shell.stepRegistries, to: paths.stepRegistries },
   { label: shell.forges, to: paths.forges },
+  { label: shell.analysis, to: paths.analysisSettings },
   { label: shell.runners, to: paths.runners },
   { label: shell.members, to: paths.members },
   { label: shell.groups, to: paths.groups },
@@ -59,6 +60,7 @@ export const SETTINGS: readonly Entry[] = [
   { label: shell.secrets, to: paths.secrets },
   { label: shell.freezes, to: paths.freezes },
   { label: shell.forges, to: paths.forges },
+  { label: shell.analysis, to: paths.analysisSettings },
 ];
 
 /** Turns to confirm, requests to hand over, and approvals. */

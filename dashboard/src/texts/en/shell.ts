@@ -24,6 +24,7 @@ export const shell = {
   secrets: "Secrets",
   freezes: "Freezes",
   forges: "Forges",
+  analysis: "Failure analysis",
   signOut: "Sign out",
   profile: "Profile",
   othersThan: (name: string) => `Others beside ${name}`,
