@@ -1,6 +1,7 @@
 // Checked by the compiler only: every status of the API has its look in `ui/state.ts`. A status that is added to
 // the document fails the build here until it has one.
 import type { components } from "@/api/schema.gen";
+import type { AnalysisState } from "@/ui/analysis";
 import type { FixState } from "@/ui/fix";
 import type {
   ApprovalState,
@@ -27,4 +28,5 @@ export type StepRegistry = Covers<RegistryState, Schemas["StepRegistryStatus"]>;
 export type SecretVersion = Covers<SecretVersionState, Schemas["SecretVersionStatus"]>;
 export type Pipeline = Covers<PipelineState, Schemas["PipelineStatus"]>;
 export type Verdict = Covers<VerdictState, Schemas["FailureVerdict"]>;
+export type Analysis = Covers<AnalysisState, Schemas["AnalysisStatus"]>;
 export type Fix = Covers<FixState, Schemas["FixStatus"]>;

@@ -1,6 +1,7 @@
 // Every component in every state, for the eye and for the accessibility tests. No request is sent from here.
 import { useState, type ReactNode } from "react";
 import { setPreference, usePreferences } from "@/lib/preferences";
+import { ANALYSIS_STATES } from "@/ui/analysis";
 import { Badge, StateMark } from "@/ui/Badge";
 import { Empty } from "@/ui/Empty";
 import { ErrorPanel } from "@/ui/ErrorPanel";
@@ -42,7 +43,7 @@ export function Components(): ReactNode {
           />
         }
       />
-      {Object.entries({ ...ALL_STATES, Fix: FIX_STATES }).map(([noun, states]) => (
+      {Object.entries({ ...ALL_STATES, Analysis: ANALYSIS_STATES, Fix: FIX_STATES }).map(([noun, states]) => (
         <Section key={noun} title={noun}>
           <div className="flex flex-wrap gap-x-4 gap-y-2">
             {states.map((state) => (
