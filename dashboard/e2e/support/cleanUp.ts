@@ -1,5 +1,5 @@
 // Removes what the tests have made: pipelines, with the sessions in them, secrets, freezes, groups, service accounts, step
-// registries, forges, and members. Pictures show the demo alone.
+// registries, forges, and members; and turns the model off. Pictures show the demo alone.
 import { Api, PIPELINE_PREFIX } from "./api";
 import { stackOf } from "./stack";
 
@@ -27,6 +27,7 @@ export default async function cleanUp(): Promise<void> {
   const forges = await api.get<{ name: string }[]>("/forges?limit=100");
   for (const { name } of forges)
     if (name.startsWith(PIPELINE_PREFIX)) await api.request("owner", "DELETE", `/forges/${name}`);
+  await api.request("owner", "PATCH", "/analysis-settings", { enabled: false });
   const members = await api.get<{ userId: string; email: string }[]>("/members?limit=100");
   for (const { userId, email } of members) {
     if (email.endsWith(MEMBER_DOMAIN)) await api.request("owner", "DELETE", `/members/${userId}`);

@@ -102,6 +102,8 @@ export async function screensOf(stack: Stack, api: Api): Promise<Screen[]> {
     { name: "freezes", person: "admin", path: `${at}/settings/freezes` },
     { name: "forges", person: "admin", path: `${at}/settings/forges` },
     { name: "forges-refused", person: "developer", path: `${at}/settings/forges` },
+    { name: "analysis-settings", person: "admin", path: `${at}/settings/analysis` },
+    { name: "analysis-settings-refused", person: "developer", path: `${at}/settings/analysis` },
     { name: "step-registries", person: "admin", path: `${at}/step-registries` },
     ...(step ? stepScreens(`${at}/step-registries/${step.registry}`, step.name) : []),
     { name: "runners", person: "admin", path: `${at}/runners` },
