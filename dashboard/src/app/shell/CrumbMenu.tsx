@@ -12,7 +12,8 @@ import { common } from "@/texts/en/common";
 import { shell } from "@/texts/en/shell";
 import { Menu } from "@/ui/Menu";
 import type { Siblings } from "./crumbs";
-import { MAIN, ORGANIZATION, SETTINGS } from "./navigation";
+import { MAIN, ORGANIZATION } from "./navigation";
+import { SETTINGS } from "./settings";
 
 type Props = { org: string; me: Me; label: string; siblings: Siblings };
 type Sibling = { id: string; label: string; to: string };

@@ -50,19 +50,6 @@ export const ORGANIZATION: readonly Entry[] = [
   { label: shell.general, to: paths.general },
 ];
 
-/** The pages below Organization settings. */
-export const SETTINGS: readonly Entry[] = [
-  { label: shell.general, to: paths.general },
-  { label: shell.members, to: paths.members },
-  { label: shell.groups, to: paths.groups },
-  { label: shell.serviceAccounts, to: paths.serviceAccounts },
-  { label: shell.apiTokens, to: paths.apiTokens },
-  { label: shell.secrets, to: paths.secrets },
-  { label: shell.freezes, to: paths.freezes },
-  { label: shell.forges, to: paths.forges },
-  { label: shell.analysis, to: paths.analysisSettings },
-];
-
 /** Turns to confirm, requests to hand over, and approvals. */
 function needsOf({ yours, approvals = 0 }: Counts): number {
   return yours.turns + yours.handovers + approvals;
