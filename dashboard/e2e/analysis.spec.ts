@@ -149,14 +149,14 @@ test("a model explains a failure; its words are labelled, plain text, and not re
     await deployed(api, pipeline, sessionId, GOOD_COMMIT);
     const id = await deployed(api, pipeline, sessionId, "9f3c2a1e5512aa77ab0e21d20c4fa90f11b4b825");
     const page = await open("developer", `/o/${stack.org}/deployments/${id}`);
-    await explain(page).click();
-    await expect(blockOf(page).getByRole("alert")).toHaveText(
-      "Your organization has no model that explains failures. An admin can set one.",
-    );
+    await expect(blockOf(page).getByRole("button", { name: "Propose a fix" })).toBeVisible();
+    await expect(explain(page)).toHaveCount(0);
     const on = { enabled: true, protocol: "openai", address: model.address, model: "m-1", credential: { token: KEY } };
     await api.send("admin", "PATCH", SETTINGS, on);
     model.answer = WORDS;
     const release = model.hold();
+    await page.reload();
+    await expect(explain(page)).toHaveAttribute("title", /^Sends the evidence to m-1 at 127\.0\.0\.1/);
     await explain(page).click();
     await expect(attemptOf(page)).toContainText(/Waits for the model to respond, until \d\d:\d\d at the latest\./);
     await expect(explain(page)).toHaveCount(0);

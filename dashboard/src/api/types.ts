@@ -20,6 +20,7 @@ export type BrowserSession = Schemas["BrowserSession"];
 export type ChangedMember = Schemas["ChangedMember"];
 export type ClaimSession = Schemas["ClaimSession"];
 export type Deployment = Schemas["Deployment"];
+export type AvailableModel = Schemas["AvailableModel"];
 export type DeploymentEvidence = Schemas["DeploymentEvidence"];
 /** A read of a secret, with what the list of a deployment adds. */
 export type DeploymentSecretRead = Schemas["DeploymentSecretRead"];

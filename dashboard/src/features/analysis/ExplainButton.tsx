@@ -1,22 +1,26 @@
-// Requests an explanation by the model of the organization. Only admins can read whether there is one, so everyone who may
-// request it has the button, and reads the server's answer below it.
+// Requests an explanation by the model of the organization.
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { requestExplanation } from "@/api/analysis";
 import { keys } from "@/api/keys";
 import { Problem } from "@/api/problem";
-import type { FailureEvidence, Me } from "@/api/types";
+import type { AvailableModel, FailureEvidence, Me } from "@/api/types";
 import { ProblemPanel } from "@/features/problem";
 import { timeOf } from "@/lib/countdown";
-import { paths } from "@/lib/paths";
 import { hasRole } from "@/lib/roles";
 import { useNow } from "@/lib/ticker";
+import { visible } from "@/lib/visible";
 import { budgetSentence, explanation as texts } from "@/texts/en/analysis";
 import { Button } from "@/ui/Button";
-import { Link } from "@/ui/Link";
 
-type Props = { org: string; deployment: string; failure: FailureEvidence; me: Pick<Me, "role"> | undefined };
+type Props = {
+  org: string;
+  deployment: string;
+  failure: FailureEvidence;
+  model: AvailableModel;
+  me: Pick<Me, "role"> | undefined;
+};
 
-export function ExplainButton({ org, deployment, failure, me }: Props) {
+export function ExplainButton({ org, deployment, failure, model, me }: Props) {
   const queries = useQueryClient();
   const request = useMutation({
     mutationFn: () => requestExplanation(org, deployment, failure.stage),
@@ -26,42 +30,32 @@ export function ExplainButton({ org, deployment, failure, me }: Props) {
   const why = me && !hasRole(me.role, "developer") ? texts.developersOnly : undefined;
   return (
     <>
-      <Button title={texts.hint} why={why} busy={request.isPending} onClick={() => request.mutate()}>
+      <Button
+        title={texts.hint(visible(model.name), model.host)}
+        why={why}
+        busy={request.isPending}
+        onClick={() => request.mutate()}
+      >
         {texts.action}
       </Button>
       {request.error && (
         // On a separate line.
         <div className="w-full">
-          <Refusal org={org} error={request.error} isAdmin={me !== undefined && hasRole(me.role, "admin")} />
+          <Refusal error={request.error} />
         </div>
       )}
     </>
   );
 }
 
-function Refusal({ org, error, isAdmin }: { org: string; error: unknown; isAdmin: boolean }) {
+function Refusal({ error }: { error: unknown }) {
   const now = useNow("half-minute");
-  const code = error instanceof Problem ? error.code : undefined;
-  if (error instanceof Problem && code === "budget_exhausted") {
-    const { budget, resetsAt } = error.body;
-    const at = typeof resetsAt === "string" ? timeOf(resetsAt) : undefined;
-    return (
-      <p role="alert" className="max-w-prose text-amber">
-        {budgetSentence(typeof budget === "string" ? budget : undefined, at, now)}
-      </p>
-    );
-  }
-  if (code !== "analysis_disabled") return <ProblemPanel error={error} />;
+  if (!(error instanceof Problem) || error.code !== "budget_exhausted") return <ProblemPanel error={error} />;
+  const { budget, resetsAt } = error.body;
+  const at = typeof resetsAt === "string" ? timeOf(resetsAt) : undefined;
   return (
-    <p role="alert" className="max-w-prose text-ink2">
-      {texts.disabled}{" "}
-      {isAdmin ? (
-        <Link to={paths.analysisSettings(org)} className="underline">
-          {texts.setUp}
-        </Link>
-      ) : (
-        texts.disabledForOthers
-      )}
+    <p role="alert" className="max-w-prose text-amber">
+      {budgetSentence(typeof budget === "string" ? budget : undefined, at, now)}
     </p>
   );
 }

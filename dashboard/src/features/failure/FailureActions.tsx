@@ -2,6 +2,7 @@
 // explanation, and rate the analysis.
 import { useQuery } from "@tanstack/react-query";
 import { analysesQuery } from "@/api/analysis";
+import { evidenceQuery } from "@/api/failure";
 import { meQuery } from "@/api/me";
 import type { Deployment, FailureEvidence } from "@/api/types";
 import {
@@ -23,6 +24,7 @@ export function FailureActions({ org, deployment, failure, name }: Props) {
   const analyses = data ?? [];
   const rated = analysisForFeedback(analyses, failure.id);
   const ofStage = analyses.filter(({ stage }) => stage === failure.stage);
+  const model = useQuery(evidenceQuery(org, deployment.id)).data?.model;
   const { attempt, explained } = explanationsOf(analyses, failure.id);
   const ids = { org, deployment: deployment.id, failure, me };
   // The same failure gets the same explanation for days, so it is requested once.
@@ -37,7 +39,7 @@ export function FailureActions({ org, deployment, failure, name }: Props) {
       )}
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
         <ProposeButton {...ids} name={name} />
-        {isRequestable && <ExplainButton {...ids} />}
+        {isRequestable && model && <ExplainButton {...ids} model={model} />}
         {rated && me && <Feedback org={org} analysis={rated} me={me} />}
       </div>
     </div>

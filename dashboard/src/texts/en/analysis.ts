@@ -30,19 +30,10 @@ type Analysis = { status: string; reason?: string | null; detail?: string | null
 
 /** What the call of the model waits for and until when, or why it gave nothing. */
 export function attemptSentence({ status, reason, detail, deadlineAt }: Analysis, now: number): string {
-  if (reason === "budget_exhausted") {
-    const [limit, at] = budgetOf(detail ?? "");
-    return budgetSentence(limit, at, now);
-  }
+  if (reason === "budget_exhausted") return `The model was not called: ${detail}. An admin can raise the limit.`;
   if (reason) return "The model gave no explanation. What is shown above needs none.";
   const until = deadlineAt ? `, until ${clock(Date.parse(deadlineAt), now)} at the latest` : "";
   return status === "analyzing" ? `Waits for the model to respond${until}.` : `Waits for the evidence${until}.`;
-}
-
-/** The server's text has no fields: `the budget for requests is exhausted until 2026-11-19T00:00:00Z`. */
-function budgetOf(detail: string): [limit: string | undefined, at: number | undefined] {
-  const at = Date.parse(/ until (\S+)$/.exec(detail)?.[1] ?? "");
-  return [/budget for (\w+)/.exec(detail)?.[1], Number.isNaN(at) ? undefined : at];
 }
 
 export const explanation = {
@@ -64,11 +55,8 @@ export const explanation = {
   reused:
     "It was written for an earlier failure that is the same after the same changes. Nothing was sent for this one.",
   action: "Explain with a model",
-  hint: "Sends the evidence to the model of your organization, and shows what it writes",
+  hint: (model: string, host: string) => `Sends the evidence to ${model} at ${host}, and shows what it writes`,
   developersOnly: "Developers request explanations; you are a viewer",
-  disabled: "Your organization has no model that explains failures.",
-  disabledForOthers: "An admin can set one.",
-  setUp: "Set a model up",
 };
 
 export const prompt = {
