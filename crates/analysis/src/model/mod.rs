@@ -7,13 +7,14 @@
 //! - [`Prompt`]: constant instructions, at most 24 KiB of data, and a JSON Schema made for this request. Secrets are
 //!   masked once more (`text/mask.rs`), and each text is fenced by a marker that it can't contain.
 //! - [`HttpModel`]: sends it to one endpoint, OpenAI-compatible or Anthropic's, with limits and retries.
-//! - [`Transport`]: how a request is sent. This crate has no HTTP client: the caller hands in one that checks
+//! - [`Transport`]: how a request is sent. [`OutboundTransport`] sends it by the client that the caller hands in, which checks
 //!   addresses, follows no redirect, and bounds time and length.
 
 mod client;
 mod error;
 mod explanation;
 mod limits;
+mod outbound;
 mod prompt;
 mod retries;
 mod text;
@@ -24,6 +25,7 @@ mod wire;
 pub use self::client::HttpModel;
 pub use self::error::{ModelError, ModelFailure};
 pub use self::limits::Limits;
+pub use self::outbound::OutboundTransport;
 pub use self::prompt::{
     Change, ChangeKind, EvidenceItem, FailureContext, InvalidItem, MAX_DATA_BYTES, PROMPT_VERSION, Prompt,
     PromptCounts,

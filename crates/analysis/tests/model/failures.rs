@@ -8,9 +8,8 @@ use greenroom_domain::secret::Secret;
 use http::StatusCode;
 use serde_json::json;
 
-use crate::fixture::{KEY, KINDS, context, envelope, explain, explanation, key, limits};
+use crate::fixture::{KEY, KINDS, context, envelope, explain, explanation, key, limits, transport};
 use crate::server::{ModelServer, Reply};
-use crate::transport::Outbound;
 
 /// What a call may take beyond its limits, on a busy machine.
 const GRACE: Duration = Duration::from_secs(5);
@@ -249,7 +248,7 @@ async fn addresses_that_are_not_allowed_get_nothing() {
         "https://10.0.0.1/v1".to_owned(),
     ] {
         let endpoint = Endpoint::new(ModelProtocol::OpenAi, &url, "m").unwrap();
-        let model = HttpModel::new(Outbound::new(""), endpoint);
+        let model = HttpModel::new(transport(""), endpoint);
         let prompt = Prompt::new(&context()).unwrap();
         let failure = model.explain(&prompt, Some(&key()), &limits()).await.unwrap_err();
         assert_eq!((failure.error, failure.usage.total()), (ModelError::ForbiddenAddress, 0), "{url}");
@@ -262,7 +261,7 @@ async fn a_key_can_t_add_headers() {
     for kind in KINDS {
         let server = ModelServer::start(move |_, _| good(kind)).await;
         let endpoint = Endpoint::new(kind, &server.url(), "m").unwrap();
-        let model = HttpModel::new(Outbound::new("127.0.0.0/8"), endpoint);
+        let model = HttpModel::new(transport("127.0.0.0/8"), endpoint);
         let key = Secret::new(b"key\r\nx-other: 1".to_vec()).unwrap();
         let prompt = Prompt::new(&context()).unwrap();
         let failure = model.explain(&prompt, Some(&key), &limits()).await.unwrap_err();

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use greenroom_analysis::model::{
     Change, ChangeKind, Completion, EvidenceItem, FailureContext, HttpModel, Limits, Model, ModelFailure,
-    Prompt,
+    OutboundTransport, Prompt,
 };
 use greenroom_domain::model::{Endpoint, ModelProtocol};
 use greenroom_domain::secret::Secret;
+use greenroom_outbound::{AllowList, OutboundClient};
 use serde_json::{Value, json};
 
 use crate::server::ModelServer;
-use crate::transport::Outbound;
 
 pub const KEY: &str = "key-0123-of-the-organization";
 pub const KINDS: [ModelProtocol; 2] = [ModelProtocol::OpenAi, ModelProtocol::Anthropic];
@@ -96,8 +96,14 @@ pub fn envelope(kind: ModelProtocol, text: &str) -> Value {
     }
 }
 
-pub fn model(server: &ModelServer, kind: ModelProtocol) -> HttpModel<Outbound> {
-    HttpModel::new(Outbound::new("127.0.0.0/8"), Endpoint::new(kind, &server.url(), "test-model").unwrap())
+/// Sends requests by the product's client, which may connect to these networks.
+pub fn transport(networks: &str) -> OutboundTransport {
+    let networks = networks.split_whitespace().map(|network| network.parse().unwrap());
+    OutboundTransport::new(OutboundClient::new(AllowList::new(networks)))
+}
+
+pub fn model(server: &ModelServer, kind: ModelProtocol) -> HttpModel<OutboundTransport> {
+    HttpModel::new(transport("127.0.0.0/8"), Endpoint::new(kind, &server.url(), "test-model").unwrap())
 }
 
 pub async fn explain(

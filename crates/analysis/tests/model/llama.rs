@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use greenroom_analysis::model::{HttpModel, Limits, Model, Prompt};
 use greenroom_domain::model::{Endpoint, ModelProtocol};
 
-use crate::fixture::context;
-use crate::transport::Outbound;
+use crate::fixture::{context, transport};
 
 const CASES: &[(&str, &str)] = &[
     ("compile", "error[E0308]: mismatched types\n --> src/main.rs:3:5"),
@@ -26,7 +25,7 @@ const CASES: &[(&str, &str)] = &[
 async fn a_real_model_server_keeps_to_the_protocol() {
     let url = std::env::var("GREENROOM_MODEL_URL").unwrap();
     let endpoint = Endpoint::new(ModelProtocol::OpenAi, &url, "local").unwrap();
-    let model = HttpModel::new(Outbound::new("127.0.0.0/8"), endpoint);
+    let model = HttpModel::new(transport("127.0.0.0/8"), endpoint);
     let limits = Limits {
         max_output_tokens: 512,
         request_timeout: Duration::from_secs(120),

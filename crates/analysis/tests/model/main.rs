@@ -9,4 +9,3 @@ mod injections;
 mod llama;
 mod protocols;
 mod server;
-mod transport;

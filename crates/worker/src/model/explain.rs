@@ -1,6 +1,8 @@
 //! Explains one failure: reserves a call within the budget, calls the model, settles the call, and ends the analysis.
 
-use greenroom_analysis::model::{Completion, HttpModel, Model, ModelFailure, PROMPT_VERSION, Prompt, Usage};
+use greenroom_analysis::model::{
+    Completion, HttpModel, Model, ModelFailure, OutboundTransport, PROMPT_VERSION, Prompt, Usage,
+};
 use greenroom_domain::analysis::MAX_MODEL_CALLS;
 use greenroom_domain::id::ModelCallId;
 use greenroom_domain::model::Endpoint;
@@ -14,7 +16,6 @@ use sha2::{Digest, Sha256};
 use super::ModelAccess;
 use super::context::context;
 use super::credential::open_credential;
-use super::transport::OutboundTransport;
 
 /// What is known of a failure that is explained.
 struct Subject {

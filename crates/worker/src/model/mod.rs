@@ -4,7 +4,6 @@
 mod context;
 mod credential;
 mod explain;
-mod transport;
 
 pub use self::credential::{CredentialNotOpened, open_credential};
 pub use greenroom_analysis::model::Limits;

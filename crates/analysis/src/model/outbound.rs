@@ -1,8 +1,9 @@
 //! The outbound client as the transport of requests to a model.
 
-use greenroom_analysis::model::{Exchange, Transport, TransportError};
 use greenroom_outbound::{Bounds, OutboundClient, OutboundError};
 use http::{Request, Response};
+
+use super::transport::{Exchange, Transport, TransportError};
 
 /// Sends requests to models. Addresses are checked, redirects are not followed, and responses are bounded.
 #[derive(Clone)]
