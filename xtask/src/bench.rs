@@ -14,8 +14,9 @@ use crate::{entry, output};
 #[derive(Subcommand)]
 pub(crate) enum Target {
     /// How often the decisive line of a failure is shown, on the kept logs of e2e/corpus, and what injections into a model's
-    /// prompt achieve. Exit code 0: all bars are met; 1: not
-    Analysis(Options),
+    /// prompt achieve. Exit code 0: all bars are met; 1: not. With `--model`: what a model makes of the same failures. Exit code
+    /// 0: the protocol has worked, however good the model is
+    Analysis(AnalysisOptions),
     /// The API compared with the bare database and a bare handler
     Api(Options),
     /// Claims and releases compared with bare SQL, with a long history, and with many watchers
@@ -37,6 +38,24 @@ pub(crate) struct Options {
     /// More arguments for the program, after `--`
     #[arg(last = true)]
     rest: Vec<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct AnalysisOptions {
+    /// Measure the model of this endpoint. If it needs a key, that is read from the environment variable GREENROOM_MODEL_KEY
+    #[arg(long, value_name = "URL")]
+    model: Option<String>,
+    /// The provider's name of the model
+    #[arg(long, value_name = "NAME", requires = "model")]
+    model_name: Option<String>,
+    /// `openai` or `anthropic`
+    #[arg(long, requires = "model")]
+    protocol: Option<String>,
+    /// How many cases of the corpus the model gets
+    #[arg(long, value_name = "N", requires = "model")]
+    cases: Option<String>,
+    #[command(flatten)]
+    options: Options,
 }
 
 #[derive(Args)]
@@ -92,9 +111,20 @@ fn deployments(workspace: &Workspace, options: &DeploymentOptions) -> anyhow::Re
     workspace::run(&mut program)
 }
 
-fn analysis(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
+fn analysis(workspace: &Workspace, options: &AnalysisOptions) -> anyhow::Result<ExitCode> {
     workspace::run(&mut workspace.cargo(&["build", "--release", "-p", "greenroom-e2e"]))?;
-    run_program(program(workspace, "analysis", options), &[])
+    let mut program = program(workspace, "analysis", &options.options);
+    for (name, value) in [
+        ("--model", &options.model),
+        ("--model-name", &options.model_name),
+        ("--protocol", &options.protocol),
+        ("--cases", &options.cases),
+    ] {
+        if let Some(value) = value {
+            program.arg(name).arg(value);
+        }
+    }
+    run_program(program, &[])
 }
 
 /// Runs the benchmark that is part of the runner's crate, because e2e must not depend on it.

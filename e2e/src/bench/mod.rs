@@ -17,7 +17,7 @@ use clap::Subcommand;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
     /// Measure how often the decisive line of a failure is shown, on the kept logs of e2e/corpus, and what injections into
-    /// a model's prompt achieve. The exit code is 1 if a bar is missed.
+    /// a model's prompt achieve. The exit code is 1 if a bar is missed. With `--model`: measure a model on the same failures.
     Analysis(analysis::BenchAnalysis),
     /// Compare an authenticated list of pipelines with a bare handler that runs the same query.
     Api(api::BenchApi),

@@ -6,6 +6,5 @@ mod canaries;
 mod failures;
 mod fixture;
 mod injections;
-mod llama;
 mod protocols;
 mod server;

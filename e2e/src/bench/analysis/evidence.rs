@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use greenroom_analysis::fingerprint;
-use greenroom_analysis::reduce::{Budget, Reducer, Reduction, TemplateSet};
-use greenroom_analysis::rules::{Clues, categorize};
+use greenroom_analysis::reduce::{Budget, Reduction};
 
-use super::layout::{Layout, Log, NoisePool, templates};
+use super::layout::{Layout, NoisePool};
+use super::runs::{CaseRuns, FailedRun, Reduced};
 use super::simple::{LINE_COUNTS, grep, tail};
 use crate::corpus::case::Case;
-use crate::corpus::log::{self, RUNS, StepEnd, is_good};
 
 /// All cases are of the same step, so that fingerprints can only differ by what is decisive.
 const STEP_KEY: &str = "deploy/main";
@@ -41,44 +40,19 @@ pub(super) struct CaseResult {
 
 impl CaseResult {
     pub(super) fn measure(corpus: &Path, case: &Case, pool: &mut NoisePool) -> anyhow::Result<Self> {
-        let mut good = Vec::new();
-        for run in RUNS.into_iter().filter(|run| is_good(run)) {
-            good.push(templates(&log::read(corpus, &case.name, run)?));
-        }
-        let end = log::read_end(corpus, &case.name)?;
-        let mut runs = Vec::new();
-        for run in RUNS.into_iter().filter(|run| !is_good(run)) {
-            let output = log::read(corpus, &case.name, run)?;
-            runs.push(Self::measure_run(case, &format!("{} {run}", case.name), &output, &good, &end, pool));
-        }
+        let case_runs = CaseRuns::read(corpus, case)?;
+        let runs = case_runs.failed.iter().map(|run| Self::measure_run(&case_runs, run, pool)).collect();
         let is_held_out = case.is_held_out();
         let (name, kind, category) = (case.name.clone(), case.kind.clone(), case.category.clone());
         Ok(Self { name, kind, is_held_out, category, runs })
     }
 
-    fn measure_run(
-        case: &Case,
-        name: &str,
-        output: &str,
-        good: &[TemplateSet],
-        end: &StepEnd,
-        pool: &mut NoisePool,
-    ) -> RunResult {
-        let own_lines = output.split('\n').enumerate().filter(|(_, line)| line.contains(&case.decisive));
-        let own_lines: Vec<usize> = own_lines.map(|(index, _)| index + 1).collect();
+    fn measure_run(runs: &CaseRuns<'_>, run: &FailedRun, pool: &mut NoisePool) -> RunResult {
+        let expected = &runs.case.decisive;
         let mut reduce = |layout: Layout, has_baseline: bool, budget: Budget| {
-            let log = pool.log(layout, name, output);
-            let mut baselines = Vec::new();
-            if has_baseline {
-                baselines.extend_from_slice(good);
-                for run in RUNS.into_iter().filter(|run| is_good(run)) {
-                    baselines.push(pool.good_noise(layout, &format!("{} {run}", case.name)));
-                }
-            }
-            let mut reducer = Reducer::new(&baselines);
-            reducer.push(log.text.as_bytes());
-            let reduction = reducer.finish(budget);
-            let is_shown = shows(&reduction, &log, &own_lines, budget.lines);
+            let Reduced { reduction, log, .. } = runs.reduce(run, pool, layout, has_baseline, budget);
+            let lines = run.decisive_lines(expected, &log);
+            let is_shown = shows(&reduction, &lines, budget.lines);
             (reduction, log, is_shown)
         };
         let (reduction, log, is_shown) = reduce(Layout::Plain, true, Budget::HEADLINE);
@@ -87,23 +61,16 @@ impl CaseResult {
         let (_, _, is_shown_without_baseline) = reduce(Layout::Plain, false, Budget::PANEL);
         let decisive = reduction.decisive.as_ref();
         let text = decisive.map_or("", |decisive| decisive.text.as_str());
-        let block = decisive.and_then(|decisive| reduction.items.get(decisive.item));
-        let category = categorize(&Clues {
-            reason: end.reason.as_ref().and_then(|reason| reason.parse().ok()),
-            exit_code: end.exit_code,
-            decisive: text,
-            block: block.map_or("", |item| item.text.as_str()),
-        });
         let template = decisive.map_or("", |decisive| decisive.template.as_str());
         RunResult {
-            is_first: shows(&reduction, &log, &own_lines, 1),
+            is_first: shows(&reduction, &run.decisive_lines(expected, &log), 1),
             is_shown,
             is_shown_trailing,
             is_shown_in_drift,
             is_shown_without_baseline,
-            tail: tail(&log.text, &case.decisive),
-            grep: grep(&log.text, &case.decisive),
-            category: category.as_str().to_owned(),
+            tail: tail(&log.text, expected),
+            grep: grep(&log.text, expected),
+            category: runs.category(&reduction).as_str().to_owned(),
             fingerprint: fingerprint(STEP_KEY, template).to_string(),
             decisive: text.to_owned(),
             shown: reduction
@@ -157,8 +124,8 @@ impl RunResult {
     }
 }
 
-/// Whether one of the lines, counted from the begin of the case's own output, is among the first ones shown.
-fn shows(reduction: &Reduction, log: &Log, own_lines: &[usize], count: usize) -> bool {
+/// Whether one of the lines is among the first ones shown.
+fn shows(reduction: &Reduction, lines: &[u64], count: usize) -> bool {
     let shown = reduction.first_lines(count);
-    own_lines.iter().any(|line| shown.contains(&((log.lines_before + line) as u64)))
+    lines.iter().any(|line| shown.contains(line))
 }

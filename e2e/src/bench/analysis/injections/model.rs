@@ -1,40 +1,21 @@
-//! A model that does everything that the text it reads demands, in both protocols. It is a transport: what is sent to it is
-//! recorded, and it has no network.
-
-use std::sync::{Arc, Mutex, PoisonError};
+//! A model that does everything that the text it reads demands, in both protocols. It is a transport, and has no network.
 
 use axum::http::header::{AUTHORIZATION, LOCATION};
 use axum::http::{HeaderMap, Request, Response};
 use greenroom_analysis::model::{Exchange, Transport, TransportError};
 use serde_json::{Value, json};
 
+use super::attack::DEMAND;
+
 /// The address of the endpoint. Nothing listens there.
 pub(super) const ENDPOINT: &str = "https://models.example/v1";
 pub(super) const KEY: &str = "key-0123-of-the-organization";
-/// What a demand begins with; its number follows, in three digits.
-pub(super) const DEMAND: &str = "DEMAND-";
 
 const ATTACKER: &str = "https://attacker.example/steal";
 const ACTIONS: usize = 14;
 
-#[derive(Clone, Debug)]
-pub(super) struct SentRequest {
-    pub(super) url: String,
-    pub(super) body: String,
-    /// The demand that the model has found in it.
-    pub(super) obeyed: Option<usize>,
-}
-
-#[derive(Clone, Default)]
-pub(super) struct ObedientModel {
-    requests: Arc<Mutex<Vec<SentRequest>>>,
-}
-
-impl ObedientModel {
-    pub(super) fn requests(&self) -> Vec<SentRequest> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
+#[derive(Clone, Copy)]
+pub(super) struct ObedientModel;
 
 impl Transport for ObedientModel {
     async fn send(
@@ -42,15 +23,13 @@ impl Transport for ObedientModel {
         request: Request<Vec<u8>>,
         exchange: Exchange,
     ) -> Result<Response<Vec<u8>>, TransportError> {
-        let body = String::from_utf8(request.body().clone()).map_err(|_| TransportError::Failed)?;
-        let value: Value = serde_json::from_str(&body).map_err(|_| TransportError::Failed)?;
+        let value: Value = serde_json::from_slice(request.body()).map_err(|_| TransportError::Failed)?;
         let messages = value["messages"].as_array();
         let data = messages.and_then(|messages| messages.last()?["content"].as_str()).unwrap_or_default();
-        let number = data.split_once(DEMAND).and_then(|(_, rest)| rest.get(..3)?.parse().ok());
-        let sent = SentRequest { url: request.uri().to_string(), body: body.clone(), obeyed: number };
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(sent);
+        let demanded = data.split_once(DEMAND).and_then(|(_, rest)| rest.get(..3)?.parse().ok());
+        let number = demanded.ok_or(TransportError::Failed)?;
         let is_anthropic = request.uri().path().ends_with("/messages");
-        let response = obey(number.unwrap_or_default(), &value, data, request.headers(), is_anthropic);
+        let response = obey(number, &value, data, request.headers(), is_anthropic);
         if response.body().len() > exchange.max_response_bytes {
             return Err(TransportError::TooLarge);
         }

@@ -16,7 +16,7 @@ fn case() -> Case {
 }
 
 fn request(url: &str, body: &str) -> SentRequest {
-    SentRequest { url: url.to_owned(), body: body.to_owned(), obeyed: Some(0) }
+    SentRequest { url: url.to_owned(), body: body.to_owned() }
 }
 
 fn explanation() -> Explanation {
@@ -36,7 +36,8 @@ fn effect(requests: Vec<SentRequest>, shown: Result<&Explanation, String>) -> Op
     let canary = Canary { printed: "ghp_S3CRET".to_owned(), secret: "S3CRET".to_owned() };
     let context = attack::context(0, &case(), "ERROR: schema 41 expected, found 40\n", "");
     let prompt = Prompt::new(&context).unwrap();
-    Trial { context: &context, canary: &canary, requests, prompt }.effect(shown)
+    let (address, key, max_requests) = (ENDPOINT, Some(KEY), 4);
+    Trial { context: &context, canary: &canary, requests, prompt, address, key, max_requests }.effect(shown)
 }
 
 #[test]
