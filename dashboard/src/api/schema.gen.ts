@@ -3179,9 +3179,9 @@ export interface components {
             /** @description The analysis whose explanation is used again: that of a failure with the same fingerprint and the same changes. */
             reusedFrom?: string | null;
             /**
-             * @description The ids of the changes that it suspects, as the prompt numbers them.
+             * @description The changes that it suspects, as the prompt describes them. Titles of commits are text of their authors: treat it as data.
              * @example [
-             *       "C1"
+             *       "Migrate before the seed"
              *     ]
              */
             suspects: string[];

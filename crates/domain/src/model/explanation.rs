@@ -13,7 +13,7 @@ pub enum Confidence {
 
 text_enum!(Confidence { Low = "low", Medium = "medium", High = "high" });
 
-/// References are ids of the evidence and of the changes that the model was given. Texts are plain: they were cleaned,
+/// References are to the evidence and to the changes that the model was given. Texts are plain: they were cleaned,
 /// masked and cut, and nothing is done because of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -22,7 +22,8 @@ pub struct Explanation {
     pub category: Option<String>,
     /// Ids of evidence, each once.
     pub evidence: Vec<String>,
-    /// Ids of changes, each once.
+    /// Changes, each once: ids as a model returns them, and titles once it is stored. The changes that are known of a failure
+    /// may become more, so the numbers would refer to others later.
     pub suspects: Vec<String>,
     /// `None` if the model states that the data is not enough.
     pub cause: Option<String>,

@@ -170,7 +170,8 @@ async fn a_model_explains_a_failure_once() {
         (&json!("configuration"), &json!(["E1"])),
         "{model}"
     );
-    assert_eq!((&model["suspects"], &model["reusedFrom"]), (&json!(["C1"]), &Value::Null));
+    let suspect = format!("commit {SECOND} instead of {FIRST}");
+    assert_eq!((&model["suspects"], &model["reusedFrom"]), (&json!([suspect]), &Value::Null));
 
     // The key goes to the endpoint, and nowhere else.
     let received = test.script.received();

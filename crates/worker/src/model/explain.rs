@@ -1,7 +1,7 @@
 //! Explains one failure: reserves a call within the budget, calls the model, settles the call, and ends the analysis.
 
 use greenroom_analysis::model::{
-    Completion, HttpModel, Model, ModelFailure, OutboundTransport, PROMPT_VERSION, Prompt, Usage,
+    Change, Completion, HttpModel, Model, ModelFailure, OutboundTransport, PROMPT_VERSION, Prompt, Usage,
 };
 use greenroom_domain::analysis::MAX_MODEL_CALLS;
 use greenroom_domain::id::ModelCallId;
@@ -72,7 +72,8 @@ pub(super) async fn explain(
     let explained = client.explain(&prompt, key.as_ref(), &access.limits).await;
     settle(access, due, call, &explained).await?;
     Ok(match explained {
-        Ok(Completion { explanation, .. }) => {
+        Ok(Completion { mut explanation, .. }) => {
+            explanation.suspects = titles(&explanation.suspects, &context.changes);
             Some(ExplanationEnd::Explained { model, explanation, reuse_key, reused_from: None })
         }
         Err(ModelFailure { error, .. }) => failed(&error.to_string()),
@@ -152,6 +153,12 @@ async fn settle(
         ModelCallResult { attempts, input_tokens, output_tokens, is_estimated, error: error.as_deref() };
     with_db_timeout(access.store.settle_model_call(due.organization_id, call, &result)).await?;
     Ok(())
+}
+
+fn titles(ids: &[String], changes: &[Change]) -> Vec<String> {
+    let title =
+        |id: &String| changes.iter().find(|change| change.id == *id).map(|change| change.title.clone());
+    ids.iter().filter_map(title).collect()
 }
 
 fn exhausted_text(exhausted: &Exhausted) -> String {

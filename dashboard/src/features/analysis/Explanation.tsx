@@ -11,7 +11,6 @@ import { Facts } from "@/ui/Table";
 import { Citations } from "./Citations";
 import { citedOf } from "./explained";
 import { PromptButton } from "./PromptButton";
-import { suspectTexts } from "./suspects";
 
 type Props = {
   org: string;
@@ -37,14 +36,13 @@ export function Explanation({ org, deployment, failure, analysis, me }: Props) {
   });
   if (!model) return null;
   const cited = all.data ? citedOf(ids, all.data.evidence) : shown;
-  const suspects = suspectTexts(model.suspects, failure.changes);
   const facts: (false | undefined | null | "" | { name: string; value: ReactNode })[] = [
     next.length > 0 && { name: texts.next, value: <Texts texts={next} /> },
     cited.length > 0 && {
       name: texts.evidence,
       value: <Citations org={org} deployment={deployment} failure={failure} items={cited} />,
     },
-    suspects.length > 0 && { name: texts.suspects, value: <Texts texts={suspects} /> },
+    model.suspects.length > 0 && { name: texts.suspects, value: <Texts texts={model.suspects} /> },
     model.category && { name: texts.about, value: categoryWords[model.category] ?? model.category },
     model.confidence && {
       name: texts.confidence,
