@@ -22,7 +22,7 @@ test("new lines are counted against good runs", () => {
   const log = { lines: 1_893, newLines: 82, baselines: ["a", "b", "c"], skippedBytes: 0 };
   expect(newLinesText(log)).toBe("82 of 1,893 lines are new against 3 good runs");
   expect(newLinesText({ ...log, newLines: 1, baselines: ["a"] })).toBe("1 of 1,893 lines is new against 1 good run");
-  expect(newLinesText({ ...log, baselines: [] })).toBe("1,893 lines, and no good run to compare them with");
+  expect(newLinesText({ ...log, baselines: [] })).toBe("1,893 lines, and no earlier good run to compare them with");
   expect(newLinesText({ ...log, skippedBytes: 9 })).toMatch(/not read$/);
 });
 

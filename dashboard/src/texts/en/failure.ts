@@ -58,7 +58,7 @@ type Log = { lines: number; newLines: number; baselines: readonly string[]; skip
 /** How much of the log no good run has. */
 export function newLinesText({ lines, newLines, baselines, skippedBytes }: Log): string {
   const skipped = skippedBytes > 0 ? "; a part in the middle of the log was not read" : "";
-  if (baselines.length === 0) return `${plural(lines, "line")}, and no good run to compare them with${skipped}`;
+  if (baselines.length === 0) return `${plural(lines, "line")}, and no earlier good run to compare them with${skipped}`;
   const are = newLines === 1 ? "is" : "are";
   return `${count(newLines)} of ${plural(lines, "line")} ${are} new against ${plural(baselines.length, "good run")}${skipped}`;
 }
