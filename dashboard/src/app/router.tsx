@@ -12,6 +12,11 @@ import { Start } from "./Start";
 /** A search parameter that is not a text counts as left out, so that no address can break a page. */
 const text = v.fallback(v.optional(v.string()), undefined);
 
+/** A screen, which is loaded when its route is opened. */
+function page<Module extends object, Name extends keyof Module & string>(load: () => Promise<Module>, name: Name) {
+  return lazyRouteComponent(once(load), name);
+}
+
 const root = createRootRoute({ component: Root, notFoundComponent: NoPage, errorComponent: Crash });
 
 const start = createRoute({ getParentRoute: () => root, path: "/", component: Start });
@@ -26,10 +31,7 @@ const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
   validateSearch: v.object({ return: text, error: text }),
-  component: lazyRouteComponent(
-    once(() => import("@/features/sign-in")),
-    "SignIn",
-  ),
+  component: page(() => import("@/features/sign-in"), "SignIn"),
 });
 
 const profile = createRoute({
@@ -41,10 +43,7 @@ const profile = createRoute({
 const welcome = createRoute({
   getParentRoute: () => root,
   path: "/welcome",
-  component: lazyRouteComponent(
-    once(() => import("@/features/sign-in")),
-    "Welcome",
-  ),
+  component: page(() => import("@/features/sign-in"), "Welcome"),
 });
 
 const organization = createRoute({
@@ -58,292 +57,199 @@ const pipelines = createRoute({
   getParentRoute: () => organization,
   path: "/pipelines",
   validateSearch: v.object({ q: text, status: text }),
-  component: lazyRouteComponent(
-    once(() => import("@/features/pipeline")),
-    "PipelineList",
-  ),
+  component: page(() => import("@/features/pipeline"), "PipelineList"),
 });
 
 const environments = createRoute({
   getParentRoute: () => organization,
   path: "/environments",
   validateSearch: v.object({ q: text, state: text, label: text, offset: text }),
-  component: lazyRouteComponent(
-    once(() => import("@/features/environment")),
-    "AllBoard",
-  ),
+  component: page(() => import("@/features/environment"), "AllBoard"),
 });
 
 const board = createRoute({
   getParentRoute: () => organization,
   path: "/pipelines/$pipeline",
   validateSearch: v.object({ q: text, state: text }),
-  component: lazyRouteComponent(
-    once(() => import("@/features/environment")),
-    "Board",
-  ),
+  component: page(() => import("@/features/environment"), "Board"),
 });
 
 const environment = createRoute({
   getParentRoute: () => organization,
   path: "/pipelines/$pipeline/environments/$env",
   validateSearch: v.object({ range: text }),
-  component: lazyRouteComponent(
-    once(() => import("@/features/environment")),
-    "EnvironmentPage",
-  ),
+  component: page(() => import("@/features/environment"), "EnvironmentPage"),
 });
 
 const lasting = createRoute({
   getParentRoute: () => organization,
   path: "/lasting",
   validateSearch: v.object({ pipeline: text, commit: text, offset: text }),
-  component: lazyRouteComponent(
-    once(() => import("@/features/lasting")),
-    "LastingTable",
-  ),
+  component: page(() => import("@/features/lasting"), "LastingTable"),
 });
 
 const lastingEnvironment = createRoute({
   getParentRoute: () => organization,
   path: "/pipelines/$pipeline/lasting/$name",
-  component: lazyRouteComponent(
-    once(() => import("@/features/lasting")),
-    "LastingPage",
-  ),
+  component: page(() => import("@/features/lasting"), "LastingPage"),
 });
 
 const general = createRoute({
   getParentRoute: () => organization,
   path: "/settings/general",
-  component: lazyRouteComponent(
-    once(() => import("@/features/organization")),
-    "GeneralPage",
-  ),
+  component: page(() => import("@/features/organization"), "GeneralPage"),
 });
 
 const apiTokens = createRoute({
   getParentRoute: () => organization,
   path: "/settings/api-tokens",
-  component: lazyRouteComponent(
-    once(() => import("@/features/token")),
-    "TokenPage",
-  ),
+  component: page(() => import("@/features/token"), "TokenPage"),
 });
 
 const secrets = createRoute({
   getParentRoute: () => organization,
   path: "/settings/secrets",
   validateSearch: v.object({ pipeline: text, offset: text }),
-  component: lazyRouteComponent(
-    once(() => import("@/features/secret")),
-    "SecretList",
-  ),
+  component: page(() => import("@/features/secret"), "SecretList"),
 });
 
 const secret = createRoute({
   getParentRoute: () => organization,
   path: "/settings/secrets/$secret",
-  component: lazyRouteComponent(
-    once(() => import("@/features/secret")),
-    "SecretPage",
-  ),
+  component: page(() => import("@/features/secret"), "SecretPage"),
 });
 
 const freezes = createRoute({
   getParentRoute: () => organization,
   path: "/settings/freezes",
-  component: lazyRouteComponent(
-    once(() => import("@/features/freeze")),
-    "FreezePage",
-  ),
+  component: page(() => import("@/features/freeze"), "FreezePage"),
 });
 
 const session = createRoute({
   getParentRoute: () => organization,
   path: "/pipelines/$pipeline/environments/$env/sessions/$session",
-  component: lazyRouteComponent(
-    once(() => import("@/features/session")),
-    "SessionPage",
-  ),
+  component: page(() => import("@/features/session"), "SessionPage"),
 });
 
 const deployments = createRoute({
   getParentRoute: () => organization,
   path: "/deployments",
   validateSearch: v.object({ status: text, env: text, commit: text, offset: text }),
-  component: lazyRouteComponent(
-    once(() => import("@/features/deployment")),
-    "DeploymentList",
-  ),
+  component: page(() => import("@/features/deployment"), "DeploymentList"),
 });
 
 const deployment = createRoute({
   getParentRoute: () => organization,
   path: "/deployments/$id",
   validateSearch: v.object({ stage: text, step: text }),
-  component: lazyRouteComponent(
-    once(() => import("@/features/deployment")),
-    "DeploymentPage",
-  ),
+  component: page(() => import("@/features/deployment"), "DeploymentPage"),
 });
 
 const failures = createRoute({
   getParentRoute: () => organization,
   path: "/failures",
   validateSearch: v.object({ pipeline: text, verdict: text, since: text, offset: text }),
-  component: lazyRouteComponent(
-    once(() => import("@/features/failure")),
-    "FailureList",
-  ),
+  component: page(() => import("@/features/failure"), "FailureList"),
 });
 
 const failure = createRoute({
   getParentRoute: () => organization,
   path: "/failures/$fingerprint",
-  component: lazyRouteComponent(
-    once(() => import("@/features/failure")),
-    "FailurePage",
-  ),
+  component: page(() => import("@/features/failure"), "FailurePage"),
 });
 
 const home = createRoute({
   getParentRoute: () => organization,
   path: "/",
-  component: lazyRouteComponent(
-    once(() => import("@/features/home")),
-    "Home",
-  ),
+  component: page(() => import("@/features/home"), "Home"),
 });
 
 const runners = createRoute({
   getParentRoute: () => organization,
   path: "/runners",
-  component: lazyRouteComponent(
-    once(() => import("@/features/runner")),
-    "RunnerPage",
-  ),
+  component: page(() => import("@/features/runner"), "RunnerPage"),
 });
 
 const stepRegistries = createRoute({
   getParentRoute: () => organization,
   path: "/step-registries",
   validateSearch: v.object({ offset: text }),
-  component: lazyRouteComponent(
-    once(() => import("@/features/step-registry")),
-    "RegistryList",
-  ),
+  component: page(() => import("@/features/step-registry"), "RegistryList"),
 });
 
 const stepRegistry = createRoute({
   getParentRoute: () => organization,
   path: "/step-registries/$registry",
   validateSearch: v.object({ offset: text }),
-  component: lazyRouteComponent(
-    once(() => import("@/features/step-registry")),
-    "RegistryPage",
-  ),
+  component: page(() => import("@/features/step-registry"), "RegistryPage"),
 });
 
 const registryStep = createRoute({
   getParentRoute: () => organization,
   path: "/step-registries/$registry/steps/$step",
   validateSearch: v.object({ view: text, version: text, from: text, offset: text }),
-  component: lazyRouteComponent(
-    once(() => import("@/features/step-registry")),
-    "StepPage",
-  ),
+  component: page(() => import("@/features/step-registry"), "StepPage"),
 });
 
 const forges = createRoute({
   getParentRoute: () => organization,
   path: "/settings/forges",
-  component: lazyRouteComponent(
-    once(() => import("@/features/forge")),
-    "ForgePage",
-  ),
+  component: page(() => import("@/features/forge"), "ForgePage"),
 });
 
 const analysisSettings = createRoute({
   getParentRoute: () => organization,
   path: "/settings/analysis",
-  component: lazyRouteComponent(
-    once(() => import("@/features/analysis-settings")),
-    "SettingsPage",
-  ),
+  component: page(() => import("@/features/analysis-settings"), "SettingsPage"),
 });
 
 const members = createRoute({
   getParentRoute: () => organization,
   path: "/settings/members",
-  component: lazyRouteComponent(
-    once(() => import("@/features/member")),
-    "MemberPage",
-  ),
+  component: page(() => import("@/features/member"), "MemberPage"),
 });
 
 const approvals = createRoute({
   getParentRoute: () => organization,
   path: "/approvals",
   validateSearch: v.object({ whose: text, status: text, offset: text }),
-  component: lazyRouteComponent(
-    once(() => import("@/features/approval")),
-    "ApprovalList",
-  ),
+  component: page(() => import("@/features/approval"), "ApprovalList"),
 });
 
 const approval = createRoute({
   getParentRoute: () => organization,
   path: "/approvals/$id",
-  component: lazyRouteComponent(
-    once(() => import("@/features/approval")),
-    "ApprovalPage",
-  ),
+  component: page(() => import("@/features/approval"), "ApprovalPage"),
 });
 
 const groups = createRoute({
   getParentRoute: () => organization,
   path: "/settings/groups",
-  component: lazyRouteComponent(
-    once(() => import("@/features/group")),
-    "GroupList",
-  ),
+  component: page(() => import("@/features/group"), "GroupList"),
 });
 
 const group = createRoute({
   getParentRoute: () => organization,
   path: "/settings/groups/$group",
-  component: lazyRouteComponent(
-    once(() => import("@/features/group")),
-    "GroupPage",
-  ),
+  component: page(() => import("@/features/group"), "GroupPage"),
 });
 
 const serviceAccounts = createRoute({
   getParentRoute: () => organization,
   path: "/settings/service-accounts",
-  component: lazyRouteComponent(
-    once(() => import("@/features/service-account")),
-    "AccountList",
-  ),
+  component: page(() => import("@/features/service-account"), "AccountList"),
 });
 
 const serviceAccount = createRoute({
   getParentRoute: () => organization,
   path: "/settings/service-accounts/$account",
-  component: lazyRouteComponent(
-    once(() => import("@/features/service-account")),
-    "AccountPage",
-  ),
+  component: page(() => import("@/features/service-account"), "AccountPage"),
 });
 
 const pipelineSettings = createRoute({
   getParentRoute: () => organization,
   path: "/pipelines/$pipeline/settings",
-  component: lazyRouteComponent(
-    once(() => import("@/features/grant")),
-    "PipelineSettings",
-  ),
+  component: page(() => import("@/features/grant"), "PipelineSettings"),
 });
 
 const routes = root.addChildren([
