@@ -3,67 +3,44 @@ import { settings as texts } from "@/texts/en/analysisSettings";
 import { Field } from "@/ui/Field";
 import type { Form, Mistake } from "./form";
 
+type Name = "requestsPerDay" | "tokensPerMonth" | "inputPrice" | "outputPrice" | "costPerMonth";
+
 type Props = {
   form: Form;
   onChange: (next: Partial<Form>) => void;
   errorOf: (mistake: Mistake, pointer: string) => string | undefined;
 };
 
+const FIELDS: { name: Name; pointer: string; hint?: string }[] = [
+  { name: "requestsPerDay", pointer: "/maxRequestsPerDay" },
+  { name: "tokensPerMonth", pointer: "/maxTokensPerMonth", hint: texts.tokensHint },
+  { name: "inputPrice", pointer: "/inputPriceMicros", hint: texts.priceHint },
+  { name: "outputPrice", pointer: "/outputPriceMicros", hint: texts.priceHint },
+  { name: "costPerMonth", pointer: "/maxCostMicrosPerMonth", hint: texts.costHint },
+];
+const WHOLE_NUMBERS: readonly Name[] = ["requestsPerDay", "tokensPerMonth"];
+
 export function LimitFields({ form, onChange, errorOf }: Props) {
+  // Shown with the cost, though the prices are missing.
+  const noPrices = errorOf("noPrices", "");
   return (
     <fieldset className="flex flex-col gap-4">
       <legend className="text-16 font-strong">{texts.limits}</legend>
       <p className="mt-1 text-13 text-ink2">{texts.limitsHint}</p>
       <div className="grid gap-4 md:grid-cols-2">
-        <Field
-          label={texts.requestsPerDay}
-          inputMode="numeric"
-          autoComplete="off"
-          maxLength={16}
-          error={errorOf("requestsPerDay", "/maxRequestsPerDay")}
-          value={form.requestsPerDay}
-          onChange={(event) => onChange({ requestsPerDay: event.target.value })}
-        />
-        <Field
-          label={texts.tokensPerMonth}
-          hint={texts.tokensHint}
-          inputMode="numeric"
-          autoComplete="off"
-          maxLength={16}
-          error={errorOf("tokensPerMonth", "/maxTokensPerMonth")}
-          value={form.tokensPerMonth}
-          onChange={(event) => onChange({ tokensPerMonth: event.target.value })}
-        />
-        <Field
-          label={texts.inputPrice}
-          hint={texts.priceHint}
-          inputMode="decimal"
-          autoComplete="off"
-          maxLength={16}
-          error={errorOf("inputPrice", "/inputPriceMicros")}
-          value={form.inputPrice}
-          onChange={(event) => onChange({ inputPrice: event.target.value })}
-        />
-        <Field
-          label={texts.outputPrice}
-          hint={texts.priceHint}
-          inputMode="decimal"
-          autoComplete="off"
-          maxLength={16}
-          error={errorOf("outputPrice", "/outputPriceMicros")}
-          value={form.outputPrice}
-          onChange={(event) => onChange({ outputPrice: event.target.value })}
-        />
-        <Field
-          label={texts.costPerMonth}
-          hint={texts.costHint}
-          inputMode="decimal"
-          autoComplete="off"
-          maxLength={16}
-          error={errorOf("noPrices", "") ?? errorOf("costPerMonth", "/maxCostMicrosPerMonth")}
-          value={form.costPerMonth}
-          onChange={(event) => onChange({ costPerMonth: event.target.value })}
-        />
+        {FIELDS.map(({ name, pointer, hint }) => (
+          <Field
+            key={name}
+            label={texts[name]}
+            hint={hint}
+            inputMode={WHOLE_NUMBERS.includes(name) ? "numeric" : "decimal"}
+            autoComplete="off"
+            maxLength={16}
+            error={(name === "costPerMonth" ? noPrices : undefined) ?? errorOf(name, pointer)}
+            value={form[name]}
+            onChange={(event) => onChange({ [name]: event.target.value })}
+          />
+        ))}
       </div>
     </fieldset>
   );
