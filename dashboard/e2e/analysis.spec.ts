@@ -1,4 +1,4 @@
-// The model that explains failures: its settings, and its words in the panel of a failure.
+// The model that explains failures: its settings, and its explanation in the panel of a failure.
 import type { Page } from "@playwright/test";
 import { randomUUID } from "node:crypto";
 import { type Api, createPipeline, environmentsOf, type TestPipeline } from "./support/api";

@@ -16,7 +16,8 @@ import { WhatIsSent } from "./WhatIsSent";
 export function SettingsPage(): ReactNode {
   const { org } = useParams({ from: "/o/$org/settings/analysis" });
   useTitle(texts.title, org);
-  // The form keeps what was entered while the settings are read again. It starts anew when this number changes.
+  // The key of the form. The form keeps what was entered while the settings are read again; another key makes React create it
+  // again, with the current settings.
   const [version, setVersion] = useState(0);
   const settings = useQuery(analysisSettingsQuery(org));
   // The server refuses everyone but admins, with a text that names the role.

@@ -1,4 +1,4 @@
-// What a model has written about a failure: labelled as its words, shown as plain text, and nothing happens because of it.
+// The explanation of a failure by a model: marked as written by a model, rendered as plain text, and not used by any action.
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { stepEvidenceQuery } from "@/api/failure";
