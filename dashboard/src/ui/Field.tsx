@@ -60,6 +60,17 @@ export function TextArea({ label, hint, error, className, ...rest }: Labelled & 
   );
 }
 
+/** Inputs for text that has to be exact: names, addresses, commits, patterns. The browser neither changes nor suggests it. */
+const CODE = { autoCapitalize: "none", autoComplete: "off", spellCheck: false } as const;
+
+export function CodeField({ className, ...rest }: ComponentProps<typeof Field>) {
+  return <Field {...CODE} {...rest} className={cx("font-mono", className)} />;
+}
+
+export function CodeArea({ className, ...rest }: ComponentProps<typeof TextArea>) {
+  return <TextArea {...CODE} {...rest} className={cx("font-mono text-12", className)} />;
+}
+
 export function Select({ label, hint, error, className, children, ...rest }: Labelled & ComponentProps<"select">) {
   const { id, describedBy, description } = useDescription({ hint, error });
   return (

@@ -7,7 +7,7 @@ import { Problem } from "@/api/problem";
 import { ProblemPanel } from "@/features/problem";
 import { settings as texts } from "@/texts/en/analysisSettings";
 import { Button } from "@/ui/Button";
-import { Field, Select } from "@/ui/Field";
+import { CodeField, Field, Select } from "@/ui/Field";
 import { showToast } from "@/ui/toasts";
 import {
   changeOf,
@@ -88,27 +88,19 @@ export function SettingsForm({ org, settings, onRestart }: Props) {
           </option>
         ))}
       </Select>
-      <Field
+      <CodeField
         label={texts.address}
         hint={texts.addressHint[form.protocol]}
         maxLength={255}
         inputMode="url"
-        autoCapitalize="none"
-        autoComplete="off"
-        spellCheck={false}
-        className="font-mono"
         error={errorOf("address", "/address")}
         value={form.address}
         onChange={(event) => set({ address: event.target.value })}
       />
-      <Field
+      <CodeField
         label={texts.model}
         hint={texts.modelHint}
         maxLength={200}
-        autoCapitalize="none"
-        autoComplete="off"
-        spellCheck={false}
-        className="font-mono"
         error={errorOf("model", "/model")}
         value={form.model}
         onChange={(event) => set({ model: event.target.value })}

@@ -10,7 +10,7 @@ import { analysisFor } from "@/features/analysis";
 import { propose as texts } from "@/texts/en/fix";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
-import { Field } from "@/ui/Field";
+import { CodeField } from "@/ui/Field";
 import { showToast } from "@/ui/toasts";
 import { type Form, type Mistake, mistakesOf, requestOf } from "./form";
 import { Refusal } from "./Refusal";
@@ -46,26 +46,18 @@ export function ProposeDialog({ org, deployment, failure, name, onClose }: Props
           if (mistakes.length === 0 && !send.isPending) send.mutate();
         }}
       >
-        <Field
+        <CodeField
           label={texts.commit}
           hint={texts.commitHint}
           maxLength={80}
-          autoCapitalize="none"
-          autoComplete="off"
-          spellCheck={false}
-          className="font-mono"
           error={errorOf("commit") ?? errorOf("failing") ?? problem?.field("/commitId")}
           value={form.commit}
           onChange={(event) => setForm({ ...form, commit: event.target.value })}
         />
-        <Field
+        <CodeField
           label={texts.branch}
           hint={texts.branchHint}
           maxLength={255}
-          autoCapitalize="none"
-          autoComplete="off"
-          spellCheck={false}
-          className="font-mono"
           error={errorOf("branch") ?? problem?.field("/branch")}
           value={form.branch}
           onChange={(event) => setForm({ ...form, branch: event.target.value })}

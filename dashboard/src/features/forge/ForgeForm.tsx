@@ -8,7 +8,7 @@ import type { Forge } from "@/api/types";
 import { ProblemPanel } from "@/features/problem";
 import { forge as texts } from "@/texts/en/forge";
 import { Button } from "@/ui/Button";
-import { Field, Select, TextArea } from "@/ui/Field";
+import { CodeArea, CodeField, Field, Select } from "@/ui/Field";
 import { showToast } from "@/ui/toasts";
 import {
   changeOf,
@@ -58,13 +58,10 @@ export function ForgeForm({ org, forge, onDone }: Props) {
     >
       {!original && (
         <>
-          <Field
+          <CodeField
             label={texts.name}
             hint={texts.nameHint}
             maxLength={63}
-            autoCapitalize="none"
-            spellCheck={false}
-            className="font-mono"
             error={errorOf("name", "/name")}
             value={form.name}
             onChange={(event) => set({ name: event.target.value })}
@@ -82,24 +79,18 @@ export function ForgeForm({ org, forge, onDone }: Props) {
           </Select>
         </>
       )}
-      <Field
+      <CodeField
         label={texts.address}
         hint={texts.addressHint[form.kind]}
         maxLength={255}
         inputMode="url"
-        autoCapitalize="none"
-        spellCheck={false}
-        className="font-mono"
         error={errorOf("address", "/address")}
         value={form.address}
         onChange={(event) => set({ address: event.target.value })}
       />
-      <TextArea
+      <CodeArea
         label={texts.repositories}
         hint={original ? texts.repositoriesChangeHint : texts.repositoriesHint}
-        autoCapitalize="none"
-        spellCheck={false}
-        className="font-mono text-12"
         error={errorOf("repositories", "/repositories") ?? repositoryRefusal(problem, form)}
         value={form.repositories}
         onChange={(event) => set({ repositories: event.target.value })}

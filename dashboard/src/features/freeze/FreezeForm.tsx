@@ -8,7 +8,7 @@ import { Problem } from "@/api/problem";
 import { ProblemPanel } from "@/features/problem";
 import { freeze as texts } from "@/texts/en/freeze";
 import { Button } from "@/ui/Button";
-import { Field, TextArea } from "@/ui/Field";
+import { CodeField, Field, TextArea } from "@/ui/Field";
 import { Segments } from "@/ui/Segments";
 import { Ticks } from "@/ui/Ticks";
 import { showToast } from "@/ui/toasts";
@@ -98,12 +98,9 @@ export function FreezeForm({ org, freeze, onDone }: Props) {
           onChange={set}
         />
       )}
-      <Field
+      <CodeField
         label={texts.environments}
         hint={texts.environmentsHint}
-        className="font-mono"
-        autoComplete="off"
-        spellCheck={false}
         error={problem?.field("/environments")}
         value={form.environments}
         onChange={(event) => set({ environments: event.target.value })}

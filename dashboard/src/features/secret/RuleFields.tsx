@@ -4,7 +4,7 @@ import { pipelinesQuery } from "@/api/pipeline";
 import type { Problem } from "@/api/problem";
 import type { Secret } from "@/api/types";
 import { secret as texts } from "@/texts/en/secret";
-import { Field } from "@/ui/Field";
+import { CodeField } from "@/ui/Field";
 import { Ticks } from "@/ui/Ticks";
 import type { Rules } from "./form";
 
@@ -20,13 +20,10 @@ type Props = {
 export function RuleFields({ org, scope, rules, lacksPipelines, problem, onChange }: Props) {
   const pipelines = useQuery({ ...pipelinesQuery(org), enabled: scope === "organization" });
   const field = (rule: "environments" | "branches" | "pools", hint?: string) => (
-    <Field
+    <CodeField
       label={texts.policy[rule]}
       hint={hint}
       error={problem?.field(`/policy/${rule}`)}
-      className="font-mono"
-      autoComplete="off"
-      spellCheck={false}
       value={rules[rule]}
       onChange={(event) => onChange({ ...rules, [rule]: event.target.value })}
     />

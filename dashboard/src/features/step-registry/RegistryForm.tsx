@@ -8,7 +8,7 @@ import type { StepRegistry } from "@/api/types";
 import { ProblemPanel } from "@/features/problem";
 import { registryForm as texts } from "@/texts/en/stepRegistry";
 import { Button } from "@/ui/Button";
-import { Field, TextArea } from "@/ui/Field";
+import { CodeArea, CodeField } from "@/ui/Field";
 import { AgeFields } from "./AgeFields";
 import { CredentialFields } from "./CredentialFields";
 import { changeOf, type Form, formOf, invalidSigner, lineOfSigner, type Mistake, mistakesOf, requestOf } from "./form";
@@ -42,26 +42,20 @@ export function RegistryForm({ org, registry, onDone }: Props) {
         if (mistakes.length === 0 && wrongLine === undefined && !save.isPending) save.mutate();
       }}
     >
-      <Field
+      <CodeField
         label={texts.name}
         hint={texts.nameHint}
         maxLength={63}
-        autoCapitalize="none"
-        spellCheck={false}
-        className="font-mono"
         error={errorOf("name", "/name")}
         value={form.name}
         onChange={(event) => set({ name: event.target.value })}
       />
       {original && form.name !== original.name && <Warning text={texts.renamed} />}
-      <Field
+      <CodeField
         label={texts.url}
         hint={texts.urlHint}
         maxLength={255}
         inputMode="url"
-        autoCapitalize="none"
-        spellCheck={false}
-        className="font-mono"
         placeholder="https://git.example.com/acme/steps.git"
         error={errorOf("url", "/url")}
         value={form.url}
@@ -74,12 +68,9 @@ export function RegistryForm({ org, registry, onDone }: Props) {
         error={errorOf("credential", "/credential") ?? errorOf("credentialAgain", "/credential/password")}
         onChange={set}
       />
-      <TextArea
+      <CodeArea
         label={texts.signers}
         hint={texts.signersHint}
-        autoCapitalize="none"
-        spellCheck={false}
-        className="font-mono text-12"
         error={
           isTouched && wrongLine !== undefined
             ? texts.signerInvalid(wrongLine)
