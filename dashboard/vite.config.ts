@@ -39,5 +39,6 @@ export default defineConfig({
     // `changeOrigin` stays off: the server compares `Origin` with the host that the browser sees.
     proxy: { "/api": SERVER, "/docs": SERVER },
   },
-  test: { environment: "node", include: ["src/**/*.test.ts"] },
+  // One worker for many files: a process for each would take most of the time.
+  test: { environment: "node", include: ["src/**/*.test.ts"], isolate: false },
 });
