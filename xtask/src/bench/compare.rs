@@ -1,6 +1,6 @@
-//! `cargo xtask bench compare`: builds two revisions in release mode and measures them in alternating pairs with
-//! this checkout's e2e program. Both are built in one target folder, so that dependencies of the same version
-//! are compiled once. The dependencies and the baseline's programs are kept for the next comparison.
+//! `cargo xtask bench compare`: builds two revisions in release mode, each in its own target folder, and
+//! measures them in alternating pairs with this checkout's e2e program. Both target folders are kept for the
+//! next comparison.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -43,20 +43,18 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
     let root = &workspace.workspace_root;
     let commit = commit(root, &options.baseline)?;
     let folder = folder()?;
-    let target = folder.join("target");
+    let (new, baseline) = (folder.join("new"), folder.join("baseline"));
     let kept = folder.join("programs").join(&commit);
     if kept.join(entry::PACKAGE).is_file() {
         output::progress(format_args!("the baseline {commit} was built before: {}", kept.display()));
     } else {
         let checkout = Checkout::make(root, &commit)?;
-        clean(&checkout.path, &target)?;
-        collect(&build(&checkout.path, &target)?, &kept)?;
-        clean(&checkout.path, &target)?;
+        collect(&build(&checkout.path, &baseline)?, &kept)?;
     }
     let programs = folder.join("programs").join("new");
-    collect(&build(root, &target)?, &programs)?;
-    cargo(root, &target, &["build", "--release", "--package", "greenroom-e2e"])?;
-    let mut measuring = Command::new(target.join("release").join("greenroom-e2e"));
+    collect(&build(root, &new)?, &programs)?;
+    cargo(root, &new, &["build", "--release", "--package", "greenroom-e2e"])?;
+    let mut measuring = Command::new(new.join("release").join("greenroom-e2e"));
     measuring.args(["bench", "compare", "--pairs", &options.pairs.to_string()]).current_dir(root);
     measuring.arg("--new-dir").arg(&programs).arg("--baseline-dir").arg(&kept);
     if let Some(name) = options.only.and_then(|only| only.to_possible_value()) {
@@ -95,13 +93,6 @@ fn build(checkout: &Path, target: &Path) -> anyhow::Result<Vec<PathBuf>> {
         PROGRAMS.iter().map(|program| target.join("release").join(program)).collect();
     built.push(target.join(triple).join("release").join(entry::PACKAGE));
     Ok(built)
-}
-
-/// Removes what was built of the workspace's own packages. Cargo identifies them by their path within the workspace, and
-/// detects changes by the time of a file: what one checkout has built can count as fresh for another one.
-fn clean(checkout: &Path, target: &Path) -> anyhow::Result<()> {
-    cargo(checkout, target, &["clean", "--release", "--workspace"])?;
-    cargo(checkout, target, &["clean", "--release", "--workspace", "--target", &entry::triple()?])
 }
 
 fn cargo(checkout: &Path, target: &Path, arguments: &[&str]) -> anyhow::Result<()> {
