@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-const ADR: &str = include_str!("../../../docs/adr/0006-the-workflow-asks-postgresql.md");
+const ADR: &str = include_str!("../../../../docs/adr/0006-the-workflow-asks-postgresql.md");
 
 /// How a statement begins that writes a constant as a status.
 const CONSTANTS: [&str; 2] = ["set status = '", "set status = case"];
@@ -19,8 +19,7 @@ fn every_status_that_sql_decides_is_in_adr_6() {
     let mut found = 0;
     for path in files(&package.join("src")) {
         let text = std::fs::read_to_string(&path).unwrap();
-        let is_this_file = path.ends_with("status_writes.rs");
-        if is_this_file || !CONSTANTS.iter().any(|constant| text.contains(constant)) {
+        if !CONSTANTS.iter().any(|constant| text.contains(constant)) {
             continue;
         }
         let name = format!("`crates/store/{}`", path.strip_prefix(package).unwrap().display());

@@ -15,9 +15,8 @@ use greenroom_domain::role_grant::is_grantable;
 use greenroom_domain::secret::{ScopeKind, VersionStatus};
 use greenroom_domain::step_registry::{RefusalKind, RegistryStatus};
 use greenroom_domain::text_enum::TextEnum;
+use greenroom_store::MIGRATOR;
 use sqlx::migrate::MigrationType;
-
-use crate::MIGRATOR;
 
 /// Returns the list between `open` and `close`, after `marker`, of the newest migration that contains all three.
 fn listed(marker: &str, open: &str, close: &str) -> Vec<String> {
