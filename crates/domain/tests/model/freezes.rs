@@ -4,7 +4,6 @@
 //! For each minute it has the latest time that the clock has shown so far, and the earliest that it will show from
 //! then on. A window has begun when the clock has shown its beginning or a later time; it has ended when the clock
 //! will never again show a time before its end. That is the whole rule, for skipped and doubled hours too.
-#![expect(clippy::unwrap_used, reason = "tests may panic")]
 
 use greenroom_domain::freeze::{Schedule, ScheduleInput, WindowInput};
 use jiff::Timestamp;
