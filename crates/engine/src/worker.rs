@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_workflows::DeploymentWorkflow;
 use greenroom_workflows::names::deployments_queue;
 use temporalio_common::worker::WorkerDeploymentOptions;
@@ -12,8 +13,8 @@ use temporalio_sdk::runtime::{PollerBehavior, RuntimeOptions};
 use temporalio_sdk::{Runtime, Worker, WorkerOptions};
 use tokio_util::sync::CancellationToken;
 
-use super::activities::Activities;
-use super::{DeploymentAdvancer, Engine};
+use crate::activities::Activities;
+use crate::{DeploymentAdvancer, Engine};
 
 const INITIAL_RETRY_DELAY: Duration = Duration::from_secs(1);
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
@@ -40,6 +41,7 @@ impl Default for WorkerSettings {
 type WorkerError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Runs until shutdown. While the engine is unreachable, it retries with a growing delay.
+#[boxed_futures]
 pub async fn run_worker(
     engine: Engine,
     store: Arc<dyn DeploymentAdvancer>,

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::PoolId;
 use greenroom_workflows::RunStage;
 use greenroom_workflows::names::pool_queue;
@@ -18,7 +19,7 @@ use temporalio_common::protos::temporal::api::workflowservice::v1::{
 };
 use tokio::sync::oneshot;
 
-use super::{CALL_TIMEOUT, Engine, EngineError};
+use crate::{CALL_TIMEOUT, Engine, EngineError};
 
 /// How much earlier than the call's timeout the engine returns an empty poll.
 const POLL_MARGIN: Duration = Duration::from_secs(2);
@@ -82,6 +83,7 @@ fn hand_back(HeldTask { token, engine }: HeldTask) {
     }
 }
 
+#[boxed_futures]
 impl Engine {
     /// Polls for a job of this pool, for about `wait`.
     ///

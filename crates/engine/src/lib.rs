@@ -12,6 +12,7 @@ mod worker;
 use std::sync::Arc;
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{DeploymentId, InstallationId, OrganizationId};
 use greenroom_workflows::names::{deployments_queue, workflow_id};
 use greenroom_workflows::{DeploymentWorkflow, Subject};
@@ -25,7 +26,7 @@ use temporalio_common::protos::temporal::api::workflowservice::v1::DescribeNames
 use tokio::sync::{OnceCell, watch};
 use tokio_util::task::TaskTracker;
 
-pub use self::activities::{DeploymentAdvancer, StoreAdvancer};
+pub use self::activities::DeploymentAdvancer;
 pub use self::config::{EngineConfig, EngineTls};
 pub use self::error::EngineError;
 pub use self::task::{PolledJob, TaskToken};
@@ -49,6 +50,7 @@ struct Parts {
     tasks: TaskTracker,
 }
 
+#[boxed_futures]
 impl Engine {
     pub fn new(config: EngineConfig) -> Self {
         let identity = format!("greenroomd {}", std::process::id());
@@ -70,7 +72,7 @@ impl Engine {
         let _is_set = installation.wait_for(Option::is_some).await;
     }
 
-    pub(crate) fn installation(&self) -> Result<InstallationId, EngineError> {
+    fn installation(&self) -> Result<InstallationId, EngineError> {
         (*self.0.installation.borrow()).ok_or(EngineError::NotIdentified)
     }
 

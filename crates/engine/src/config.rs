@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use temporalio_client::{ClientTlsOptions, ConnectionOptions, TlsOptions, Url};
 
-use super::EngineError;
+use crate::EngineError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -42,7 +42,9 @@ impl std::fmt::Debug for EngineConfig {
 }
 
 impl EngineConfig {
-    pub(super) fn connection(&self, identity: &str) -> Result<ConnectionOptions, EngineError> {
+    /// Public for the tests in `tests/`.
+    #[doc(hidden)]
+    pub fn connection(&self, identity: &str) -> Result<ConnectionOptions, EngineError> {
         let is_encrypted = self.tls.is_some() || self.api_key.is_some();
         let scheme = if is_encrypted { "https" } else { "http" };
         let target = Url::parse(&format!("{scheme}://{}", self.address))
@@ -66,36 +68,5 @@ impl EngineTls {
             .maybe_domain(self.server_name)
             .maybe_client_tls_options(identity)
             .build()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn config(address: &str) -> EngineConfig {
-        EngineConfig {
-            address: address.to_owned(),
-            namespace: "default".to_owned(),
-            ..EngineConfig::default()
-        }
-    }
-
-    #[test]
-    fn an_address_is_host_and_port() {
-        assert_eq!(
-            config("127.0.0.1:7233").connection("test").unwrap().target.as_str(),
-            "http://127.0.0.1:7233/"
-        );
-        assert!(config("not an address").connection("test").is_err());
-    }
-
-    #[test]
-    fn an_api_key_is_never_sent_unencrypted() {
-        let config = EngineConfig { api_key: Some("secret".to_owned()), ..config("engine.example:7233") };
-        let options = config.connection("test").unwrap();
-        assert!(options.tls_options.is_some());
-        assert_eq!(options.target.scheme(), "https");
-        assert!(!format!("{config:?}").contains("secret"));
     }
 }
