@@ -5,9 +5,9 @@ use std::time::Duration;
 use greenroom_domain::forge::{ForgeKind, ForgeRepository};
 use greenroom_outbound::{AllowList, OutboundClient, OutboundError};
 use greenroom_recording_forge::{AppliesTo, Dialect, Fault, RecordingForge, TOKEN};
+use greenroom_worker::forge::{Connection, ForgeError, connect};
 
-use super::super::{Connection, ForgeError, connect};
-use super::{BRANCH, COMMIT, DIALECTS, NEW, client_for, local_client, secret, start};
+use super::{BRANCH, COMMIT, DIALECTS, NEW, client_for, local_client, requester, secret, start};
 
 fn body(status: u16, body: impl Into<Vec<u8>>) -> Fault {
     Fault::Respond(status, Vec::new(), body.into())
@@ -27,7 +27,7 @@ async fn a_forge_on_this_machine_is_called_only_if_the_operator_allows_it() {
                 repository: &repository,
                 token: secret(TOKEN),
             };
-            let client = connect(&OutboundClient::new(AllowList::new([])), connection).unwrap();
+            let client = connect(&OutboundClient::new(AllowList::new([])), &requester(), connection).unwrap();
             let error = client.default_branch().await.unwrap_err();
             assert!(matches!(error, ForgeError::Outbound(OutboundError::Address(_))), "{address}: {error}");
         }
@@ -161,7 +161,7 @@ async fn a_wrong_token_is_rejected_and_no_error_shows_it() {
                 repository: &repository,
                 token: secret(token),
             };
-            assert!(connect(&local_client(), connection).is_err(), "{token:?}");
+            assert!(connect(&local_client(), &requester(), connection).is_err(), "{token:?}");
         }
     }
 }

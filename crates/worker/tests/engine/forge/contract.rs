@@ -2,16 +2,16 @@
 //! responses are the examples of the contract. Started by `e2e/forges/check`.
 
 use greenroom_domain::forge::{ForgeKind, ForgeRepository};
+use greenroom_worker::forge::{Connection, Forge, NewStatus, StatusState, VERIFIED_CONTEXT, connect};
 
-use super::super::{Connection, Forge, NewStatus, StatusState, VERIFIED_CONTEXT, connect};
-use super::{COMMIT, NEW, local_client, secret};
+use super::{COMMIT, NEW, local_client, requester, secret};
 
 fn client(kind: ForgeKind, variable: &str, repository: &str) -> Box<dyn Forge> {
     let address =
         std::env::var(variable).unwrap_or_else(|_| panic!("{variable} must be an address of Prism"));
     let repository = ForgeRepository::parse(repository).unwrap();
     let connection = Connection { kind, address: &address, repository: &repository, token: secret("token") };
-    connect(&local_client(), connection).unwrap()
+    connect(&local_client(), &requester(), connection).unwrap()
 }
 
 async fn call_everything(forge: &dyn Forge, branch: &str) {

@@ -1,8 +1,10 @@
 //! Each call, in both dialects.
 
 use greenroom_recording_forge::RecordedStatus;
+use greenroom_worker::forge::{
+    ComparedCommit, ForgeError, NewStatus, PullRequestState, StatusState, VERIFIED_CONTEXT,
+};
 
-use super::super::{ComparedCommit, ForgeError, NewStatus, PullRequestState, StatusState, VERIFIED_CONTEXT};
 use super::{BRANCH, COMMIT, DIALECTS, NEW, recorded, start};
 
 #[tokio::test]

@@ -1,12 +1,16 @@
-use greenroom_analysis::model::Prompt;
+//! What a model is given about a failure.
+
+use greenroom_analysis::model::{ChangeKind, Prompt};
 use greenroom_domain::deployment::{Reason, StageStatus};
 use greenroom_domain::failure::{
-    Because, CommitListStatus, CommitTitle, Evidence, EvidenceItem as StoredItem, VerdictKind,
+    Because, Category, CommitList, CommitListStatus, CommitTitle, Evidence, EvidenceItem as StoredItem,
+    VerdictKind,
 };
-use greenroom_store::failure::{DefinitionChange, GoodRun, ImageChange};
+use greenroom_store::failure::{
+    CollectedRecord, DefinitionChange, FailureChanges, FailureRecord, GoodRun, ImageChange,
+};
+use greenroom_worker::internals::context;
 use uuid::Uuid;
-
-use super::*;
 
 fn failure() -> (FailureRecord, CollectedRecord) {
     let item =

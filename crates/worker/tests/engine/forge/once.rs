@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use greenroom_recording_forge::{AppliesTo, Dialect, Fault};
+use greenroom_worker::forge::{ForgeError, PullRequestState, open_once};
 
-use super::super::{ForgeError, PullRequestState, open_once};
 use super::{BRANCH, COMMIT, DIALECTS, NEW, recorded, start};
 
 #[tokio::test]

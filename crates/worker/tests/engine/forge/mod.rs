@@ -7,10 +7,9 @@ mod once;
 
 use greenroom_domain::forge::{ForgeKind, ForgeRepository};
 use greenroom_domain::secret::Secret;
-use greenroom_outbound::{AllowList, OutboundClient};
+use greenroom_outbound::{AllowList, OutboundClient, Purpose, Requester};
 use greenroom_recording_forge::{Dialect, OWNER, RecordedPullRequest, RecordingForge, TOKEN};
-
-use super::{Connection, Forge, NewPullRequest, connect};
+use greenroom_worker::forge::{Connection, Forge, NewPullRequest, connect};
 
 const COMMIT: &str = "1111111111111111111111111111111111111111";
 const BRANCH: &str = "fix/checkout";
@@ -18,6 +17,10 @@ const BRANCH: &str = "fix/checkout";
 /// A client that may connect to this machine, as an operator allows it for tests.
 fn local_client() -> OutboundClient {
     OutboundClient::new(AllowList::new(["127.0.0.0/8".parse().unwrap()]))
+}
+
+fn requester() -> Requester {
+    Requester::operator(Purpose::Forge)
 }
 
 fn secret(token: &str) -> Secret {
@@ -32,7 +35,7 @@ fn client_for(forge: &RecordingForge, token: &str) -> Box<dyn Forge> {
     let repository = ForgeRepository::parse(&forge.repository()).unwrap();
     let connection =
         Connection { kind, address: &forge.address(), repository: &repository, token: secret(token) };
-    connect(&local_client(), connection).unwrap()
+    connect(&local_client(), &requester(), connection).unwrap()
 }
 
 /// Starts a forge with a branch that has a fix.
