@@ -7,6 +7,7 @@ pub mod search;
 pub mod tail;
 
 use bytes::{Bytes, BytesMut};
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{DeploymentId, OrganizationId, StepRunId};
 use greenroom_store::job::JobCredentials;
 use greenroom_store::log::{
@@ -16,12 +17,12 @@ use greenroom_store::object::log_name;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use crate::app::App;
-use crate::app::failure::{Code, Failure};
-use crate::app::job::MAX_LOG_BYTES;
-use crate::app::job::credentials::OwnedJobCredentials;
-use crate::app::job::refusal::gone;
-use crate::app::live::object_gc;
+use crate::App;
+use crate::failure::{Code, Failure};
+use crate::job::MAX_LOG_BYTES;
+use crate::job::credentials::OwnedJobCredentials;
+use crate::job::refusal::gone;
+use crate::live::object_gc;
 
 /// Identifies a step's log.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +39,7 @@ const GATHER_THRESHOLD_BYTES: u64 = 1024 * 1024;
 
 /// Checks, before the body of a piece is read, that the step is running in a job of this runner. Returns the
 /// length of the log.
+#[boxed_futures]
 pub async fn authorize(app: &App, credentials: JobCredentials<'_>, step: StepRunId) -> Result<u64, Failure> {
     app.store.log_end(credentials, step).await?.ok_or_else(gone)
 }
@@ -54,6 +56,7 @@ pub struct LogPiece {
 
 /// Appends a piece, and returns the new length of the log. `end` is its length as [`authorize`], which the
 /// caller must have called, has returned it.
+#[boxed_futures]
 pub async fn append(
     app: &App,
     credentials: JobCredentials<'_>,
@@ -170,6 +173,7 @@ async fn gather(app: &App, organization: OrganizationId, step: StepRunId) -> Res
     Ok(())
 }
 
+#[boxed_futures]
 pub async fn state(
     app: &App,
     organization: OrganizationId,

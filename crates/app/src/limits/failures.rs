@@ -9,7 +9,9 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::app::failure::Failure;
+use greenroom_boxed_futures::boxed_futures;
+
+use crate::failure::Failure;
 use crate::limits::rate::Rate;
 use crate::limits::shares::{Share, Shares};
 use crate::limits::{Exceeded, Party, PartyLimit};
@@ -28,6 +30,7 @@ pub struct Failures {
     refused_until: Mutex<HashMap<IpAddr, Instant>>,
 }
 
+#[boxed_futures]
 impl Failures {
     pub fn new(per_second: u32) -> Self {
         let look_ups = Shares::new(if per_second == 0 { 0 } else { MAX_CONCURRENT_LOOK_UPS });

@@ -7,14 +7,15 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, StepRunId};
 use greenroom_store::log::LogState;
 use greenroom_store::{Store, StoreError, with_db_timeout};
+use greenroom_worker::log_reader::{LogPart, LogReader};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::app::failure::Failure;
-use greenroom_worker::log_reader::{LogPart, LogReader};
+use crate::failure::Failure;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// How much of a log a stream reads in one call, and how much of its end a tail caches for its streams.
@@ -42,9 +43,10 @@ pub struct Tail {
     reading: tokio::sync::Mutex<()>,
 }
 
-/// The cached end of the log.
+/// The cached end of the log. Public for the tests in `tests/`.
+#[doc(hidden)]
 #[derive(Default)]
-struct End {
+pub struct End {
     parts: VecDeque<LogPart>,
     /// Whether it was read since the last poll.
     is_fresh: bool,
@@ -56,6 +58,7 @@ pub struct Follower {
     progress: watch::Receiver<LogProgress>,
 }
 
+#[boxed_futures]
 impl LogTails {
     /// Follows a step's log. `state` is its state, which may be stale.
     pub fn follow(&self, organization: OrganizationId, step: StepRunId, state: LogState) -> Follower {
@@ -172,7 +175,7 @@ impl Tail {
 
 impl End {
     /// Returns all cached bytes from an offset on; `None` if that offset is not cached.
-    fn parts_from(&self, from: u64) -> Option<Vec<LogPart>> {
+    pub fn parts_from(&self, from: u64) -> Option<Vec<LogPart>> {
         let first = self.parts.iter().position(|part| (part.start..part.end()).contains(&from))?;
         let mut parts: Vec<LogPart> = self.parts.iter().skip(first).cloned().collect();
         if let Some(part) = parts.first_mut() {
@@ -183,7 +186,7 @@ impl End {
         Some(parts)
     }
 
-    fn add(&mut self, parts: &[LogPart]) {
+    pub fn add(&mut self, parts: &[LogPart]) {
         let continues = match (self.parts.back(), parts.first()) {
             (Some(last), Some(first)) => last.end() == first.start,
             _ => false,
@@ -200,6 +203,7 @@ impl End {
     }
 }
 
+#[boxed_futures]
 impl Follower {
     /// Returns the current progress of the log.
     pub fn progress(&mut self) -> LogProgress {
@@ -215,55 +219,5 @@ impl Follower {
     /// Returns the next parts from an offset on. Empty if the log was removed.
     pub async fn read(&self, reader: LogReader<'_>, from: u64, to: u64) -> Result<Vec<LogPart>, Failure> {
         self.tail.read(reader, from, to).await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use bytes::Bytes;
-    use jiff::Timestamp;
-
-    use super::*;
-
-    fn part(start: u64, text: &'static str) -> LogPart {
-        LogPart { start, at: Timestamp::UNIX_EPOCH, bytes: Bytes::from_static(text.as_bytes()) }
-    }
-
-    fn read(end: &End, from: u64) -> Option<String> {
-        let parts = end.parts_from(from)?;
-        assert_eq!(parts[0].start, from);
-        Some(parts.iter().map(|part| std::str::from_utf8(&part.bytes).unwrap()).collect())
-    }
-
-    #[test]
-    fn the_end_of_a_log_is_read_from_any_cached_offset() {
-        let mut end = End::default();
-        end.add(&[part(10, "hello "), part(16, "world")]);
-        assert_eq!(read(&end, 10).as_deref(), Some("hello world"));
-        assert_eq!(read(&end, 18).as_deref(), Some("rld"));
-        assert_eq!((read(&end, 9), read(&end, 21)), (None, None));
-        end.add(&[part(21, "!")]);
-        assert_eq!(read(&end, 16).as_deref(), Some("world!"));
-        end.add(&[part(5, "from before")]);
-        assert_eq!((read(&end, 5).as_deref(), read(&end, 21)), (Some("from before"), None));
-    }
-
-    #[tokio::test]
-    async fn a_log_wakes_its_own_followers_only_and_never_goes_back() {
-        let tails = LogTails::default();
-        let organization = OrganizationId::from(uuid::Uuid::from_u128(1));
-        let [one, other] = [1, 2].map(|number| StepRunId::from(uuid::Uuid::from_u128(number)));
-        let state = LogState { bytes: 5, closed: false, expired_at: None, lines: None };
-        let mut follower = tails.follow(organization, one, state);
-        let mut second = tails.follow(organization, one, LogState { bytes: 3, ..state });
-        assert_eq!((follower.progress().bytes, second.progress().bytes), (5, 5));
-        tails.advance(organization, other, 100);
-        tails.advance(organization, one, 4);
-        let soon = Duration::from_millis(50);
-        assert!(tokio::time::timeout(soon, follower.changed()).await.is_err());
-        tails.advance(organization, one, 9);
-        tokio::time::timeout(soon, follower.changed()).await.unwrap();
-        tokio::time::timeout(soon, second.changed()).await.unwrap();
-        assert_eq!(follower.progress(), LogProgress { bytes: 9, closed: false });
     }
 }

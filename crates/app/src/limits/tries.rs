@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::app::failure::Failure;
+use crate::failure::Failure;
 use crate::limits::Exceeded;
 
 pub const WINDOW: Duration = Duration::from_secs(15 * 60);
@@ -17,7 +17,7 @@ const MAX_PER_PAIR: u32 = 10;
 /// out.
 const MAX_PER_PARTY: u32 = 50;
 /// The table is bounded. When it is full, further keys share one entry.
-const MAX_ENTRIES: usize = 100_000;
+pub const MAX_ENTRIES: usize = 100_000;
 
 /// A hash of the e-mail address: attempts with addresses of any length use the same memory.
 pub type Account = [u8; 32];
@@ -53,7 +53,7 @@ impl Tries {
         self.begin_at(account, address, Instant::now()).map_err(Failure::from)
     }
 
-    fn begin_at(&self, account: Account, address: IpAddr, now: Instant) -> Result<(), Exceeded> {
+    pub fn begin_at(&self, account: Account, address: IpAddr, now: Instant) -> Result<(), Exceeded> {
         if !self.is_limited {
             return Ok(());
         }
@@ -98,6 +98,10 @@ impl Tries {
         entries.shrink_to_fit();
     }
 
+    pub fn entry_count(&self) -> usize {
+        self.entries().len()
+    }
+
     fn entries(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -109,58 +113,4 @@ fn keys(account: Account, address: IpAddr) -> [(Key, u32); 3] {
         (Key::Account(account), MAX_PER_PARTY),
         (Key::Address(address), MAX_PER_PARTY),
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn address(number: u32) -> IpAddr {
-        IpAddr::from(number.to_be_bytes())
-    }
-
-    #[test]
-    fn ten_attempts_within_the_window() {
-        let (tries, now) = (Tries::new(true), Instant::now());
-        let allowed = |account, address, at| tries.begin_at(account, address, at).is_ok();
-        assert_eq!((0..30).filter(|_| allowed([1; 32], address(1), now)).count(), 10);
-        assert!(allowed([1; 32], address(2), now), "another address");
-        assert!(allowed([2; 32], address(1), now), "another account");
-        assert!(!allowed([1; 32], address(1), now + WINDOW - Duration::from_secs(1)));
-        assert!(allowed([1; 32], address(1), now + WINDOW));
-    }
-
-    #[test]
-    fn many_addresses_do_not_help() {
-        let (tries, now) = (Tries::new(true), Instant::now());
-        let allowed = (0..1_000).filter(|number| tries.begin_at([1; 32], address(*number), now).is_ok());
-        assert_eq!(allowed.count(), 50);
-    }
-
-    #[test]
-    fn many_accounts_do_not_help() {
-        let (tries, now) = (Tries::new(true), Instant::now());
-        let allowed = (0..=255).filter(|number| tries.begin_at([*number; 32], address(1), now).is_ok());
-        assert_eq!(allowed.count(), 50);
-    }
-
-    #[test]
-    fn a_success_is_not_a_failure() {
-        let tries = Tries::new(true);
-        for _ in 0..200 {
-            tries.begin([1; 32], address(1)).unwrap();
-            tries.succeeded([1; 32], address(1));
-        }
-    }
-
-    #[test]
-    fn the_table_is_bounded() {
-        let (tries, now) = (Tries::new(true), Instant::now());
-        for number in 0..MAX_ENTRIES as u32 {
-            let mut account = [0; 32];
-            account[..4].copy_from_slice(&number.to_be_bytes());
-            let _ = tries.begin_at(account, address(number), now);
-        }
-        assert!(tries.entries().len() <= MAX_ENTRIES + 1);
-    }
 }

@@ -4,12 +4,13 @@
 use std::ops::Range;
 
 use greenroom_api_types::log::LogIndex;
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::log_lines::{BLOCK_BYTES, count_newlines};
 use greenroom_store::log::LogState;
 
-use crate::app::App;
-use crate::app::failure::Failure;
-use crate::app::log::{LogKey, expired};
+use crate::App;
+use crate::failure::Failure;
+use crate::log::{LogKey, expired};
 
 /// The maximum number of entries of an index. A log of the maximum length has 4,352, one every 256 KiB.
 const MAX_ENTRIES: u64 = 4_352;
@@ -26,6 +27,7 @@ pub enum LogSelection {
 }
 
 /// Returns the index of a log, as far as `state` describes it.
+#[boxed_futures]
 pub async fn index(app: &App, key: LogKey, state: LogState) -> Result<LogIndex, Failure> {
     let stored = app.store.log_blocks(key.organization, key.step).await?;
     let count = state.bytes.div_ceil(BLOCK_BYTES);
@@ -46,6 +48,7 @@ pub async fn index(app: &App, key: LogKey, state: LogState) -> Result<LogIndex, 
 }
 
 /// Returns the bytes of a selection. What is past the end of the log is omitted.
+#[boxed_futures]
 pub async fn select(
     app: &App,
     key: LogKey,

@@ -4,15 +4,16 @@
 use std::time::Duration;
 
 use greenroom_api_types::log::{LogMatch, LogMatches};
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::log_lines::count_newlines;
 use greenroom_store::log::LogState;
 use tokio::time::Instant;
 
-use crate::app::App;
-use crate::app::failure::Failure;
-use crate::app::log::line_finder::LineFinder;
-use crate::app::log::{LogKey, expired};
+use crate::App;
+use crate::failure::Failure;
 use crate::limits::Bearer;
+use crate::log::line_finder::LineFinder;
+use crate::log::{LogKey, expired};
 
 /// How much is read in one call, which is about what a search has in memory.
 const READ_BYTES: u64 = 1024 * 1024;
@@ -31,6 +32,7 @@ pub struct SearchRequest {
     pub limit: usize,
 }
 
+#[boxed_futures]
 pub async fn search(
     app: &App,
     bearer: Bearer,
