@@ -1,32 +1,36 @@
-//! The limits of one server, and what one token, one organization or one address can use of it. Everything is
+//! The limits of one server, and what one token, person, organization or address can use of it. Everything is
 //! counted in this process; nothing here reads the database.
 
 mod bodies;
-mod client_address;
-mod counts;
+pub(crate) mod client_address;
+mod client_timing;
+pub(crate) mod counts;
 mod exceeded;
 mod failures;
-mod rate;
+pub(crate) mod organization_shares;
+pub(crate) mod rate;
 mod sender;
 mod settings;
-mod shares;
+pub(crate) mod shares;
 mod slots;
-mod tries;
+pub(crate) mod tries;
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::OrganizationId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use crate::app::failure::{Code, Failure};
-
 use self::bodies::BodyMemory;
+use crate::failure::{Code, Failure};
+
 pub use self::bodies::Charge;
 pub use self::client_address::{ClientAddress, PeerAddress};
+pub use self::client_timing::ClientTiming;
 use self::counts::Counts;
 pub use self::counts::{Counted, Kind, Party, PartyLimit};
 pub use self::exceeded::{Exceeded, POLICY, RATE_LIMIT};
@@ -49,7 +53,7 @@ const MAX_CONCURRENCY: u32 = 256;
 const MAX_UPLOADS: usize = 24;
 /// How long an upload waits for memory before its runner has to retry.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// How many seconds' worth of searched bytes an organization can use in a burst.
+/// How many seconds' worth of searched bytes a party can use in a burst.
 const SEARCH_BURST_SECONDS: u32 = 16;
 const KIB_PER_MIB: u32 = 1024;
 /// Exchanges of tokens per second, per address. Each may cost a request to an issuer.
@@ -67,10 +71,11 @@ pub enum Class {
     Reserved,
 }
 
-/// How much a token, and its whole organization, may use.
+/// How much a token, its person, and the members or the runners of its organization may use.
 #[derive(Clone, Copy, Debug)]
 struct BearerLimits {
     token: u32,
+    person: u32,
     organization: u32,
 }
 
@@ -82,6 +87,7 @@ pub struct Limits(Arc<Parts>);
 pub struct Parts {
     pub deadline: Duration,
     pub settings: LimitSettings,
+    pub client_timing: ClientTiming,
     pub slots: Slots,
     pub bodies: BodyMemory,
     pub failures: Failures,
@@ -91,7 +97,8 @@ pub struct Parts {
     general: Rates,
     reserved: Rates,
     address: Rate,
-    /// KiB of logs that are searched.
+    /// KiB of logs that are searched, by each person and by each organization.
+    person_search: Rate,
     search: Rate,
     exchanges: Rate,
     exchange_refusals: Rate,
@@ -103,6 +110,7 @@ pub struct Parts {
 #[derive(Debug)]
 struct Rates {
     token: Rate,
+    person: Rate,
     organization: Rate,
 }
 
@@ -110,16 +118,27 @@ impl Rates {
     fn new(settings: &LimitSettings) -> Self {
         Self {
             token: Rate::new("rate", settings.token_rate, settings.token_burst),
+            person: Rate::new("rate", settings.person_rate, settings.person_burst),
             organization: Rate::new("rate", settings.organization_rate, settings.organization_burst),
         }
     }
 
     fn check(&self, bearer: Bearer) -> Result<(), Exceeded> {
-        self.token.check(Party::Token(bearer.token))?;
-        self.organization.check(Party::Organization(bearer.organization))
+        self.token.check(bearer.token())?;
+        if let Some(person) = bearer.person() {
+            self.person.check(person)?;
+        }
+        self.organization.check(bearer.group())
+    }
+
+    fn forget_idle(&self) {
+        for rate in [&self.token, &self.person, &self.organization] {
+            rate.forget_idle();
+        }
     }
 }
 
+#[boxed_futures]
 impl Limits {
     /// The default limits, with another number of concurrent requests.
     pub fn new(deadline: Duration, max_in_flight: usize) -> Self {
@@ -127,9 +146,19 @@ impl Limits {
     }
 
     pub fn with(deadline: Duration, settings: LimitSettings) -> Self {
+        Self::with_client_timing(deadline, settings, ClientTiming::default())
+    }
+
+    /// Limits with other client timeouts than the defaults; for tests.
+    pub fn with_client_timing(
+        deadline: Duration,
+        settings: LimitSettings,
+        client_timing: ClientTiming,
+    ) -> Self {
         let settings = settings.effective();
         Self(Arc::new(Parts {
             deadline,
+            client_timing,
             slots: Slots::new(&settings),
             bodies: BodyMemory::new(&settings),
             failures: Failures::new(settings.address_failures),
@@ -138,6 +167,7 @@ impl Limits {
             general: Rates::new(&settings),
             reserved: Rates::new(&settings),
             address: Rate::new("rate", settings.address_rate, settings.address_burst),
+            person_search: search_rate(settings.person_search_mib),
             search: search_rate(settings.organization_search_mib),
             exchanges: exchange_rate(settings.limits),
             exchange_refusals: Rate::new("exchange_refusals", EXCHANGE_REFUSAL_RATE, EXCHANGE_REFUSAL_BURST),
@@ -147,20 +177,19 @@ impl Limits {
         }))
     }
 
-    /// Counts a request for its sender until the result is dropped.
-    pub fn admit(&self, sender: Sender, class: Class) -> Result<Counted, Failure> {
-        let settings = &self.settings;
+    /// Counts a request for its sender until the result is dropped. A request of a bearer that `awaits_body` is
+    /// counted separately from those that can be served, until its body has arrived.
+    pub fn admit(&self, sender: Sender, class: Class, awaits_body: bool) -> Result<Counted, Failure> {
         let admitted = match (sender, class) {
             (Sender::Bearer(bearer), class) => {
-                let (kind, rates) = match class {
-                    Class::General => (Kind::Requests, &self.general),
-                    Class::Reserved => (Kind::ReservedRequests, &self.reserved),
+                let (kind, rates) = match (class, awaits_body) {
+                    (Class::General, false) => (Kind::Requests, &self.general),
+                    (Class::General, true) => (Kind::Bodies, &self.general),
+                    (Class::Reserved, false) => (Kind::ReservedRequests, &self.reserved),
+                    (Class::Reserved, true) => (Kind::ReservedBodies, &self.reserved),
                 };
-                let limits = BearerLimits {
-                    token: settings.token_in_flight,
-                    organization: settings.organization_in_flight,
-                };
-                self.count(kind, bearer, limits).and_then(|counted| rates.check(bearer).map(|()| counted))
+                let counted = self.count_in_flight(kind, bearer);
+                counted.and_then(|counted| rates.check(bearer).map(|()| counted))
             }
             (Sender::Address(address), _) => {
                 let counted = self.count_address(Kind::Requests, address);
@@ -171,10 +200,20 @@ impl Limits {
         admitted.map_err(Failure::from)
     }
 
+    /// Counts a request whose body has arrived, until the result is dropped. It was admitted before.
+    pub fn body_arrived(&self, bearer: Bearer, class: Class) -> Result<Counted, Failure> {
+        let kind = match class {
+            Class::General => Kind::Requests,
+            Class::Reserved => Kind::ReservedRequests,
+        };
+        self.count_in_flight(kind, bearer).map_err(Failure::from)
+    }
+
     /// Counts an event or log stream. Hold the result for as long as it is open.
     pub fn stream(&self, bearer: Bearer) -> Result<Counted, Failure> {
         let limits = BearerLimits {
             token: self.settings.token_streams,
+            person: self.settings.person_streams,
             organization: self.settings.organization_streams,
         };
         self.count(Kind::Streams, bearer, limits).map_err(Failure::from)
@@ -184,6 +223,8 @@ impl Limits {
     pub fn upload(&self, bearer: Bearer) -> Result<Counted, Failure> {
         let limits = BearerLimits {
             token: self.settings.token_uploads,
+            // Only runners upload.
+            person: 0,
             organization: self.settings.organization_uploads,
         };
         self.count(Kind::Uploads, bearer, limits).map_err(Failure::from)
@@ -206,6 +247,7 @@ impl Limits {
     pub fn download(&self, bearer: Bearer) -> Result<Counted, Failure> {
         let limits = BearerLimits {
             token: self.settings.token_downloads,
+            person: self.settings.person_downloads,
             organization: self.settings.organization_downloads,
         };
         self.count(Kind::Downloads, bearer, limits).map_err(Failure::from)
@@ -215,17 +257,21 @@ impl Limits {
     pub fn search(&self, bearer: Bearer) -> Result<Counted, Failure> {
         let limits = BearerLimits {
             token: self.settings.token_searches,
+            person: self.settings.person_searches,
             organization: self.settings.organization_searches,
         };
         self.count(Kind::Searches, bearer, limits).map_err(Failure::from)
     }
 
-    /// Counts bytes of logs before they are searched, or none of them if the organization has searched too
+    /// Counts bytes of logs before they are searched. Fails if the person or the organization has searched too
     /// many.
     pub fn search_bytes(&self, bearer: Bearer, bytes: u64) -> Result<(), Exceeded> {
         let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
         let kib = NonZeroU32::new(kib).unwrap_or(NonZeroU32::MIN);
-        self.search.check_units(Party::Organization(bearer.organization), kib)
+        if let Some(person) = bearer.person() {
+            self.person_search.check_units(person, kib)?;
+        }
+        self.search.check_units(bearer.organization(), kib)
     }
 
     /// Counts an exchange of tokens from an address.
@@ -243,7 +289,7 @@ impl Limits {
     pub fn poll(&self, bearer: Bearer, concurrency: Option<u32>) -> Result<Counted, Failure> {
         let polls = concurrency.map_or(DEFAULT_MAX_POLLS, |jobs| jobs.min(MAX_CONCURRENCY) + 1);
         let polls = if self.settings.limits == Switch::On { polls } else { 0 };
-        let limits = BearerLimits { token: polls, organization: self.settings.organization_polls };
+        let limits = BearerLimits { token: polls, person: 0, organization: self.settings.organization_polls };
         self.count(Kind::Polls, bearer, limits).map_err(Failure::from)
     }
 
@@ -251,7 +297,7 @@ impl Limits {
     pub fn connection(&self, peer: IpAddr) -> Option<Counted> {
         let limit = if self.is_trusted(peer) { 0 } else { self.settings.address_connections };
         let party = Party::Address(client_address::counted_as(peer));
-        self.counts.count(Kind::Connections, [Some(PartyLimit { party, limit }), None]).ok()
+        self.counts.count(Kind::Connections, [Some(PartyLimit { party, limit }), None, None]).ok()
     }
 
     /// Counts a request that only waits, for a job or a turn. Fails if too many wait on this server.
@@ -266,11 +312,10 @@ impl Limits {
     /// Removes idle parties every few seconds.
     pub async fn forget_idle(&self, stop: CancellationToken) {
         while tokio::time::timeout(FORGET_IDLE_INTERVAL, stop.cancelled()).await.is_err() {
-            for rates in [&self.general, &self.reserved] {
-                rates.token.forget_idle();
-                rates.organization.forget_idle();
-            }
+            self.general.forget_idle();
+            self.reserved.forget_idle();
             self.address.forget_idle();
+            self.person_search.forget_idle();
             self.search.forget_idle();
             self.exchanges.forget_idle();
             self.exchange_refusals.forget_idle();
@@ -281,13 +326,23 @@ impl Limits {
 
     fn count_address(&self, kind: Kind, address: IpAddr) -> Result<Counted, Exceeded> {
         let quota = PartyLimit { party: Party::Address(address), limit: self.settings.address_in_flight };
-        self.counts.count(kind, [Some(quota), None]).map_err(|full| Exceeded::concurrency(kind, full))
+        self.counts.count(kind, [Some(quota), None, None]).map_err(|full| Exceeded::concurrency(kind, full))
+    }
+
+    fn count_in_flight(&self, kind: Kind, bearer: Bearer) -> Result<Counted, Exceeded> {
+        let limits = BearerLimits {
+            token: self.settings.token_in_flight,
+            person: self.settings.person_in_flight,
+            organization: self.settings.organization_in_flight,
+        };
+        self.count(kind, bearer, limits)
     }
 
     fn count(&self, kind: Kind, bearer: Bearer, limits: BearerLimits) -> Result<Counted, Exceeded> {
         let quotas = [
-            Some(PartyLimit { party: Party::Token(bearer.token), limit: limits.token }),
-            Some(PartyLimit { party: Party::Organization(bearer.organization), limit: limits.organization }),
+            Some(PartyLimit { party: bearer.token(), limit: limits.token }),
+            bearer.person().map(|party| PartyLimit { party, limit: limits.person }),
+            Some(PartyLimit { party: bearer.group(), limit: limits.organization }),
         ];
         self.counts.count(kind, quotas).map_err(|full| Exceeded::concurrency(kind, full))
     }

@@ -12,7 +12,12 @@ use uuid::Uuid;
 pub enum Party {
     /// An API token or a runner's token, by the id of its record.
     Token(Uuid),
+    /// A user who is no service account: all tokens and browser sessions together, in all organizations.
+    Person(Uuid),
+    /// The members of an organization, and its service accounts.
     Organization(Uuid),
+    /// The runners of an organization, so that its members can't use up what its jobs need.
+    Runners(Uuid),
     Address(IpAddr),
     /// All addresses that do not fit into the table of addresses, counted together.
     OtherAddresses,
@@ -22,6 +27,8 @@ impl Party {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Token(_) => "token",
+            Self::Person(_) => "person",
+            Self::Runners(_) => "runners",
             Self::Organization(_) => "organization",
             Self::Address(_) | Self::OtherAddresses => "address",
         }
@@ -39,10 +46,15 @@ pub struct PartyLimit {
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
+    /// Requests whose body has arrived, or that have none.
     Requests,
     /// Requests with reserved capacity are counted separately, so that other requests of the same party can't
     /// block them.
     ReservedRequests,
+    /// Requests whose body has not arrived completely. Such a request uses a connection and a few KiB, and must
+    /// not take the place of one that can be served.
+    Bodies,
+    ReservedBodies,
     /// Requests whose token could not be looked up.
     UnverifiedRequests,
     Streams,
@@ -57,6 +69,7 @@ impl Kind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Requests | Self::ReservedRequests | Self::UnverifiedRequests => "in_flight",
+            Self::Bodies | Self::ReservedBodies => "bodies",
             Self::Streams => "streams",
             Self::Polls => "polls",
             Self::Uploads => "uploads",
@@ -69,6 +82,9 @@ impl Kind {
 
 type Key = (Kind, Party);
 
+/// The parties of one use: a token, its person, and its organization, or less.
+type Parties<T> = [Option<T>; 3];
+
 /// Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
@@ -80,13 +96,13 @@ pub struct Counts {
 #[must_use = "the use ends when this is dropped"]
 pub struct Counted {
     counts: Counts,
-    keys: [Option<Key>; 2],
+    keys: Parties<Key>,
 }
 
 impl Counts {
     /// Counts one use for each of these parties. If one has reached its limit, counts it for none and returns
     /// that party's quota.
-    pub fn count(&self, kind: Kind, quotas: [Option<PartyLimit>; 2]) -> Result<Counted, PartyLimit> {
+    pub fn count(&self, kind: Kind, quotas: Parties<PartyLimit>) -> Result<Counted, PartyLimit> {
         let quotas = quotas.map(|quota| quota.filter(|quota| quota.limit > 0));
         let mut in_use = self.in_use();
         let used = |party| in_use.get(&(kind, party)).copied().unwrap_or(0);
@@ -100,9 +116,8 @@ impl Counts {
         Ok(Counted { counts: self.clone(), keys })
     }
 
-    /// How many parties use something.
-    #[cfg(test)]
-    pub fn len(&self) -> usize {
+    /// Returns how many parties use something.
+    pub fn entry_count(&self) -> usize {
         self.in_use().len()
     }
 
@@ -122,31 +137,5 @@ impl Drop for Counted {
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_or_none_are_counted_and_no_entry_remains() {
-        let counts = Counts::default();
-        let (one, other) = (Party::Token(Uuid::from_u128(1)), Party::Token(Uuid::from_u128(2)));
-        let organization = Party::Organization(Uuid::from_u128(3));
-        let quota = |party, limit| Some(PartyLimit { party, limit });
-        let count = |token, limit| counts.count(Kind::Streams, [quota(token, limit), quota(organization, 2)]);
-        let first = count(one, 1).unwrap();
-        assert_eq!(count(one, 1).err(), quota(one, 1));
-        let second = count(other, 1).unwrap();
-        assert_eq!(count(Party::Token(Uuid::from_u128(4)), 1).err(), quota(organization, 2));
-        // Another kind is counted separately, and a limit of 0 is off.
-        drop(counts.count(Kind::Polls, [quota(one, 1), quota(organization, 1)]).unwrap());
-        drop(counts.count(Kind::Streams, [quota(one, 0), None]).unwrap());
-        assert_eq!(counts.len(), 3);
-        drop(first);
-        let third = count(one, 1).unwrap();
-        drop((second, third));
-        assert_eq!(counts.len(), 0);
     }
 }

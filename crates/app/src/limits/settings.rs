@@ -18,7 +18,8 @@ pub enum Switch {
 #[derive(Clone, Debug, Args)]
 pub struct LimitSettings {
     /// How many database connections this server may open for requests. One organization can use half of them
-    /// concurrently, and a further quarter if no other organization uses that.
+    /// concurrently, and a further quarter if no other organization uses that. Its members together can use three
+    /// quarters of its half, and one person half of it.
     #[arg(long, env = "GREENROOM_DATABASE_CONNECTIONS", default_value_t = DEFAULTS.database_connections)]
     pub database_connections: u32,
     /// How many requests this server handles concurrently; further requests get a 503 response.
@@ -41,7 +42,7 @@ pub struct LimitSettings {
     /// Memory for request bodies that are being received, in MiB.
     #[arg(long, env = "GREENROOM_BODY_MEMORY_MIB", default_value_t = DEFAULTS.body_memory_mib)]
     pub body_memory_mib: usize,
-    /// `off`: no limits per token, organization and address. For measurements.
+    /// `off`: no limits per token, person, organization and address. For measurements.
     #[arg(long, env = "GREENROOM_LIMITS", value_enum, default_value = "on")]
     pub limits: Switch,
     /// Concurrent requests, per token.
@@ -65,7 +66,29 @@ pub struct LimitSettings {
     /// Concurrent searches of logs, per token.
     #[arg(long, env = "GREENROOM_TOKEN_SEARCHES", default_value_t = DEFAULTS.token_searches)]
     pub token_searches: u32,
-    /// Concurrent requests, per organization.
+    /// Concurrent requests, per person: all tokens and browser sessions together.
+    #[arg(long, env = "GREENROOM_PERSON_IN_FLIGHT", default_value_t = DEFAULTS.person_in_flight)]
+    pub person_in_flight: u32,
+    /// Requests per second, per person.
+    #[arg(long, env = "GREENROOM_PERSON_RATE", default_value_t = DEFAULTS.person_rate)]
+    pub person_rate: u32,
+    /// The size of a burst of such requests.
+    #[arg(long, env = "GREENROOM_PERSON_BURST", default_value_t = DEFAULTS.person_burst)]
+    pub person_burst: u32,
+    /// Open event and log streams, per person.
+    #[arg(long, env = "GREENROOM_PERSON_STREAMS", default_value_t = DEFAULTS.person_streams)]
+    pub person_streams: u32,
+    /// Concurrent downloads of logs, artifacts and caches, per person.
+    #[arg(long, env = "GREENROOM_PERSON_DOWNLOADS", default_value_t = DEFAULTS.person_downloads)]
+    pub person_downloads: u32,
+    /// Concurrent searches of logs, per person.
+    #[arg(long, env = "GREENROOM_PERSON_SEARCHES", default_value_t = DEFAULTS.person_searches)]
+    pub person_searches: u32,
+    /// How much of the logs a person can search per second, in MiB, and 16 times as much after a pause.
+    #[arg(long, env = "GREENROOM_PERSON_SEARCH_MIB", default_value_t = DEFAULTS.person_search_mib)]
+    pub person_search_mib: u32,
+    /// Concurrent requests, per organization. This and the other limits of an organization count its runners
+    /// separately from its members.
     #[arg(long, env = "GREENROOM_ORGANIZATION_IN_FLIGHT", default_value_t = DEFAULTS.organization_in_flight)]
     pub organization_in_flight: u32,
     /// Requests per second, per organization.
@@ -94,8 +117,8 @@ pub struct LimitSettings {
     /// times as much.
     #[arg(long, env = "GREENROOM_ORGANIZATION_SEARCH_MIB", default_value_t = DEFAULTS.organization_search_mib)]
     pub organization_search_mib: u32,
-    /// Memory for request bodies that are being received, per organization, in MiB. A token can use half of
-    /// it.
+    /// Memory for request bodies that are being received, per organization, in MiB. A person can use half of
+    /// it, and all members three quarters.
     #[arg(long, env = "GREENROOM_ORGANIZATION_BODY_MEMORY_MIB", default_value_t = DEFAULTS.organization_body_memory_mib)]
     pub organization_body_memory_mib: usize,
     /// Concurrent requests without a valid token, per address.
@@ -136,6 +159,14 @@ const DEFAULTS: LimitSettings = LimitSettings {
     token_uploads: 8,
     token_downloads: 16,
     token_searches: 1,
+    // More than one token may use, so that one program does not take its person's whole share.
+    person_in_flight: 80,
+    person_rate: 250,
+    person_burst: 625,
+    person_streams: 120,
+    person_downloads: 20,
+    person_searches: 2,
+    person_search_mib: 32,
     organization_in_flight: 256,
     organization_rate: 1_000,
     organization_burst: 2_500,
@@ -161,7 +192,7 @@ impl Default for LimitSettings {
 }
 
 impl LimitSettings {
-    /// Sets the limits per token, organization and address to 0 if the limits are off.
+    /// Sets the limits per token, person, organization and address to 0 if the limits are off.
     #[must_use]
     pub fn effective(self) -> Self {
         match self.limits {
@@ -183,6 +214,13 @@ impl LimitSettings {
                 token_uploads: 0,
                 token_downloads: 0,
                 token_searches: 0,
+                person_in_flight: 0,
+                person_rate: 0,
+                person_burst: 0,
+                person_streams: 0,
+                person_downloads: 0,
+                person_searches: 0,
+                person_search_mib: 0,
                 organization_in_flight: 0,
                 organization_rate: 0,
                 organization_burst: 0,
@@ -208,24 +246,4 @@ pub fn network(text: &str) -> Result<IpNet, String> {
     let address = || text.parse::<IpAddr>().map(IpNet::from).ok();
     let parsed = text.parse().ok().or_else(address);
     parsed.ok_or_else(|| "must be an address or a network, such as 10.0.0.0/8".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_proxy_is_an_address_or_a_network() {
-        for (text, read) in [
-            ("10.0.0.0/8", Some("10.0.0.0/8")),
-            ("10.1.2.3", Some("10.1.2.3/32")),
-            ("fd00::/8", Some("fd00::/8")),
-            ("::1", Some("::1/128")),
-            ("10.0.0.0/33", None),
-            ("proxy", None),
-            ("", None),
-        ] {
-            assert_eq!(network(text).ok().map(|network| network.to_string()).as_deref(), read, "{text}");
-        }
-    }
 }

@@ -5,13 +5,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::app::failure::{Code, Failure};
-use crate::limits::shares::{Share, Shares, permits};
-use crate::limits::{Bearer, LimitSettings, Party};
+use crate::failure::{Code, Failure};
+use crate::limits::organization_shares::{OrganizationShares, PartOfShares};
+use crate::limits::shares::permits;
+use crate::limits::{Bearer, LimitSettings};
 
-/// A body up to this size needs no reservation: the number of concurrent requests bounds these.
+/// A body up to this size needs no reservation: the number of requests that wait for their body bounds these.
 const MAX_UNCHARGED_BYTES: usize = 16 * 1024;
 /// Memory is reserved in such units.
 const UNIT_BYTES: usize = 1024;
@@ -21,30 +23,29 @@ const CHARGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub struct BodyMemory {
-    token: Shares,
-    organization: Shares,
+    shares: OrganizationShares,
     server: Arc<Semaphore>,
 }
 
 /// The memory that is reserved for one body until this is dropped.
 #[derive(Debug)]
 pub struct Charge {
-    _shares: [Share; 2],
+    _shares: PartOfShares,
     _memory: Option<OwnedSemaphorePermit>,
 }
 
+#[boxed_futures]
 impl BodyMemory {
     pub fn new(settings: &LimitSettings) -> Self {
         let organization = settings.organization_body_memory_mib * UNITS_PER_MIB;
         Self {
-            token: Shares::new(organization / 2),
-            organization: Shares::new(organization),
+            shares: OrganizationShares::new(organization),
             server: Arc::new(Semaphore::new(settings.body_memory_mib.max(4) * UNITS_PER_MIB)),
         }
     }
 
-    /// Reserves memory for a body; `None` if it is small enough to need none. The shares of the token and the
-    /// organization are acquired before the server's, so that no request occupies the server's queue while it
+    /// Reserves memory for a body; `None` if it is small enough to need none. The shares of the person or token and
+    /// of the organization are acquired before the server's, so that no request occupies the server's queue while it
     /// waits for its own party's share.
     pub async fn charge(&self, bearer: Bearer, bytes: usize) -> Result<Option<Charge>, Failure> {
         if bytes <= MAX_UNCHARGED_BYTES {
@@ -52,11 +53,9 @@ impl BodyMemory {
         }
         let units = bytes.div_ceil(UNIT_BYTES);
         let charge = async {
-            let token = self.token.acquire(Party::Token(bearer.token), units).await;
-            let organization =
-                self.organization.acquire(Party::Organization(bearer.organization), units).await;
+            let shares = self.shares.acquire(bearer, Some(bearer.person_or_token()), units).await;
             let memory = Arc::clone(&self.server).acquire_many_owned(permits(units)).await.ok();
-            Charge { _shares: [token, organization], _memory: memory }
+            Charge { _shares: shares, _memory: memory }
         };
         let charge = tokio::time::timeout(CHARGE_TIMEOUT, charge).await;
         charge.map(Some).map_err(|_| {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::limits::{Kind, PartyLimit};
 
@@ -45,12 +45,27 @@ impl Exceeded {
         format!("{}_{}", self.party, self.what)
     }
 
+    fn whose(&self) -> &'static str {
+        match self.party {
+            "token" => "this token",
+            "person" => "this person (all tokens and browser sessions)",
+            "organization" => "this organization",
+            "runners" => "this organization's runners",
+            _ => "this address",
+        }
+    }
+
     /// Returns the sentence for the client.
     pub fn detail(&self) -> String {
-        let (quota, whose) = (self.quota, format!("this {}", self.party));
+        let (quota, whose) = (self.quota, self.whose());
         let detail = match self.what {
             "in_flight" => {
                 format!("There are {quota} requests of {whose} under way already, which is the limit.")
+            }
+            "bodies" => {
+                format!(
+                    "There are {quota} requests of {whose} already whose body has not arrived, which is the limit."
+                )
             }
             "rate" => format!("More than {quota} requests per second came from {whose}."),
             "failures" => format!("More than {quota} invalid tokens per second came from {whose}."),
@@ -84,26 +99,5 @@ impl Exceeded {
                 headers.insert(field, value);
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::limits::Party;
-
-    #[test]
-    fn the_header_fields_have_the_form_of_the_draft() {
-        let mut headers = HeaderMap::new();
-        let token = Party::Token(uuid::Uuid::nil());
-        Exceeded::concurrency(Kind::Requests, PartyLimit { party: token, limit: 64 }).write(&mut headers);
-        assert_eq!(headers["retry-after"], "1");
-        assert_eq!(headers["ratelimit-policy"], "\"token_in_flight\";q=64;qu=\"concurrent-requests\"");
-        assert_eq!(headers["ratelimit"], "\"token_in_flight\";r=0;t=1");
-        Exceeded::rate("rate", PartyLimit { party: token, limit: 200 }, Duration::from_millis(1_200))
-            .write(&mut headers);
-        assert_eq!(headers["retry-after"], "2");
-        assert_eq!(headers["ratelimit-policy"], "\"token_rate\";q=200;w=1");
-        assert_eq!(headers["ratelimit"], "\"token_rate\";r=0;t=2");
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use greenroom_boxed_futures::boxed_futures;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::limits::Party;
@@ -32,6 +33,7 @@ struct ShareEntry {
     permit: Option<OwnedSemaphorePermit>,
 }
 
+#[boxed_futures]
 impl Shares {
     pub fn new(each: usize) -> Self {
         Self { each, table: Table::default() }
@@ -51,6 +53,11 @@ impl Shares {
         let Some((mut entry, semaphore)) = self.entry(party) else { return Some(Share { _entry: None }) };
         entry.permit = Some(semaphore.try_acquire_owned().ok()?);
         Some(Share { _entry: Some(entry) })
+    }
+
+    /// Returns how many parties have an entry.
+    pub fn entry_count(&self) -> usize {
+        locked(&self.table).len()
     }
 
     fn entry(&self, party: Party) -> Option<(ShareEntry, Arc<Semaphore>)> {
@@ -85,30 +92,4 @@ pub(super) fn permits(count: usize) -> u32 {
 
 fn locked(table: &Table) -> MutexGuard<'_, HashMap<Party, Arc<Semaphore>>> {
     table.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use uuid::Uuid;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn a_party_waits_for_its_share_and_leaves_no_entry() {
-        let shares = Shares::new(2);
-        let (one, other) = (Party::Token(Uuid::from_u128(1)), Party::Token(Uuid::from_u128(2)));
-        let whole = shares.acquire(one, 100).await;
-        assert!(shares.try_acquire(one).is_none());
-        assert!(shares.try_acquire(other).is_some());
-        let given_up = tokio::time::timeout(Duration::from_millis(10), shares.acquire(one, 1)).await;
-        assert!(given_up.is_err());
-        drop(whole);
-        let part = shares.try_acquire(one).unwrap();
-        let rest = shares.acquire(one, 1).await;
-        drop((part, rest));
-        assert!(locked(&shares.table).is_empty());
-        assert!(Shares::new(0).try_acquire(one).is_some());
-    }
 }
