@@ -6,26 +6,28 @@
 
 pub mod issuer_keys;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::TokenId;
 use greenroom_domain::owner::MAX_LINEAGE;
 use greenroom_domain::scope::Scopes;
 use greenroom_domain::service_account;
-use greenroom_domain::text::{Name, is_hidden};
+use greenroom_domain::text::is_hidden;
 use greenroom_domain::token::TokenSecret;
 use greenroom_domain::trust_policy::{ExchangeRequest, InvalidExchange, Issuer, choose_policy};
 use greenroom_keys::{SubjectToken, VerifiedToken};
+use greenroom_outbound::OrganizationNames;
 use greenroom_store::StoreError;
 use greenroom_store::token_exchange::{ActorToken, ExchangeAccount, NewExchangedToken};
 use greenroom_store::transaction::OrgTransaction;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::app::App;
-use crate::app::command::notify;
-use crate::app::failure::Failure;
-use crate::app::next_action::API_ROOT;
-use crate::app::token;
+use crate::App;
+use crate::command::notify;
+use crate::failure::Failure;
+use crate::next_action::API_ROOT;
+use crate::token;
 
 /// How much of `sub` an event contains.
 const MAX_SUBJECT_CHARS: usize = 255;
@@ -86,6 +88,7 @@ impl From<StoreError> for Interruption {
 }
 
 /// Exchanges a token. `form` is the body of the request.
+#[boxed_futures]
 pub async fn exchange(
     app: &App,
     form: &[(String, String)],
@@ -123,12 +126,13 @@ async fn verify(
         return Ok(None);
     };
     let resource = &request.resource;
-    let Some(organization) = app.store.find_organization(&resource.organization).await? else {
+    let Some((organization, slug)) = app.store.find_organization(&resource.organization).await? else {
         return Ok(None);
     };
     let account = app.store.exchange_account(organization, resource.service_account, issuer.as_str()).await?;
     let Some(account) = account.filter(|account| !account.policies.is_empty()) else { return Ok(None) };
-    match app.issuer_keys.verify(&issuer, subject).await {
+    let names = OrganizationNames { id: organization.to_string(), slug };
+    match app.issuer_keys.verify(&issuer, &names, subject).await {
         Ok(verified) => Ok(Some((account, verified))),
         Err(error) => {
             tracing::info!(
@@ -168,15 +172,13 @@ async fn exchange_in(
         return Err(ExchangeRejection::Replayed.into());
     }
     let (secret, grant) = (token::new_secret(), policy.grant(now));
-    let name = Name::new(&policy.name)
-        .map_err(|_| StoreError::Unreadable { column: "trust_policies.name", value: policy.name.clone() })?;
     let created = transaction
         .create_exchanged_token(NewExchangedToken {
             id: TokenId::from(Uuid::now_v7()),
             account: account.id,
             account_name: &account.name,
             policy: policy.id,
-            name: &name,
+            name: &policy.name,
             secret: &secret,
             grant: &grant,
             actor: actor.as_ref(),

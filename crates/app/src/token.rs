@@ -1,6 +1,7 @@
 //! API tokens: creating and revoking them.
 
 use greenroom_api_types::token::CreateApiToken;
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::{PipelineId, TokenId};
 use greenroom_domain::owner::MAX_LINEAGE;
@@ -10,26 +11,54 @@ use greenroom_domain::scope::Scope;
 use greenroom_domain::service_account::ServiceAccount;
 use greenroom_domain::text::Name;
 use greenroom_domain::token::{SecretKind, Token, TokenKind, TokenSecret};
-use greenroom_domain::token_grant::{ExceedsParent, PipelineLimit, TokenGrant, TokenRefusal, TokenRequest};
+use greenroom_domain::token_grant::{
+    ExceedsParent, MAX_TOKENS_PER_PERSON, PipelineLimit, RequestedExpiry, TokenGrant, TokenRefusal,
+    TokenRequest,
+};
 use greenroom_store::Command;
 use greenroom_store::token::NewTokenOf;
 use rand::RngExt;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::app::failure::{Code, Failure};
+use crate::failure::{Code, Failure};
 
 /// Creates a token for the caller. The secret is returned once and not stored.
+#[boxed_futures]
 pub async fn create(
     command: &mut Command,
     request: &CreateApiToken,
 ) -> Result<(Token, TokenSecret), Failure> {
     let parent = lock_parent(command).await?;
+    if command.principal().service_token.is_none() {
+        check_count(command).await?;
+    }
     create_within(command, NewTokenOf::Caller, parent.as_ref(), request).await
+}
+
+/// Fails if the caller has as many valid tokens as a person may have, and names the one that is most likely not used any
+/// more.
+async fn check_count(command: &mut Command) -> Result<(), Failure> {
+    if command.lock_token_count().await? < MAX_TOKENS_PER_PERSON {
+        return Ok(());
+    }
+    let Some(idle) = command.longest_idle_token().await? else { return Ok(()) };
+    let used = match idle.last_used_at {
+        Some(at) => format!("was last used at {at:.0}"),
+        None => format!("was made at {:.0} and never used", idle.created_at),
+    };
+    let detail = format!(
+        "You have {MAX_TOKENS_PER_PERSON} valid tokens in this organization, which is the limit. Revoke one that is not used any \
+         more: `{}` ({}) {used}.",
+        idle.name, idle.id
+    );
+    let failure = Failure::new(Code::InvalidState, detail).with("limit", MAX_TOKENS_PER_PERSON.into());
+    Err(failure.with("tokenId", idle.id.to_string().into()))
 }
 
 /// Creates a token for a service account. The caller's credential limits what it may do, but not how long: the token
 /// stays when the caller leaves.
+#[boxed_futures]
 pub async fn create_for_account(
     command: &mut Command,
     account: &ServiceAccount,
@@ -52,7 +81,11 @@ async fn create_within(
     let requested = TokenRequest {
         kind,
         allow_force: request.allow_force,
-        expires_at: request.expires_at,
+        expiry: match request.expires_at {
+            None => RequestedExpiry::Default,
+            Some(None) => RequestedExpiry::Never,
+            Some(Some(at)) => RequestedExpiry::At(at),
+        },
         scopes: request.scopes.as_ref().map(|scopes| scopes.iter().copied().map(Scope::from).collect()),
         pipelines,
         max_sessions: request.max_sessions,
@@ -125,6 +158,7 @@ pub fn event_payload(token: &Token) -> Value {
 }
 
 /// Revokes a token and all its descendants. Idempotent. Every token may revoke itself.
+#[boxed_futures]
 pub async fn revoke(command: &mut Command, id: TokenId) -> Result<Token, Failure> {
     allow_revoke(command.principal(), id)?;
     let token = command.token_for_update(id).await?.ok_or_else(Failure::not_found)?;

