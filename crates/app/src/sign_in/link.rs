@@ -1,5 +1,6 @@
 //! Sign-in links: making one for a member, and signing in with it.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::browser_session::{SignInMethod, SignInSecret};
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::UserId;
@@ -8,10 +9,10 @@ use greenroom_store::Command;
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::app::App;
-use crate::app::browser_session::{Browser, begin, new_secret, sign_in_failed};
-use crate::app::failure::{Code, Failure};
-use crate::app::public_url::PublicUrl;
+use crate::App;
+use crate::browser_session::{Browser, begin, new_secret, sign_in_failed};
+use crate::failure::{Code, Failure};
+use crate::public_url::PublicUrl;
 
 /// A link that was just made.
 pub struct NewLink {
@@ -20,6 +21,7 @@ pub struct NewLink {
 }
 
 /// Makes a link with which a member signs in for the first time. The secret is returned once and not stored.
+#[boxed_futures]
 pub async fn create(command: &mut Command, user: UserId) -> Result<NewLink, Failure> {
     let enrollment = command.enrollment_of(user).await?.ok_or_else(Failure::not_found)?;
     enrollment.check().map_err(refused)?;
@@ -38,6 +40,7 @@ pub async fn create(command: &mut Command, user: UserId) -> Result<NewLink, Fail
 }
 
 /// Signs in with a link. What made the link permissible is checked again.
+#[boxed_futures]
 pub async fn sign_in(app: &App, code: &str, browser: &Browser<'_>) -> Result<SignInSecret, Failure> {
     let hash = SignInSecret::parse(code).map_err(|_| sign_in_failed())?.hash();
     let user = app.store.user_of_sign_in_link(&hash).await?.ok_or_else(sign_in_failed)?;
@@ -50,7 +53,7 @@ pub async fn sign_in(app: &App, code: &str, browser: &Browser<'_>) -> Result<Sig
             if enrollment.is_none_or(|enrollment| enrollment.check().is_err()) {
                 return Err(sign_in_failed());
             }
-            transaction.enroll_in(organization).await?;
+            transaction.enroll_in(organization, admin).await?;
         }
         None => transaction.reset().await?,
     }

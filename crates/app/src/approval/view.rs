@@ -5,11 +5,11 @@ use greenroom_api_types::person::Person;
 use greenroom_domain::approval::{Before, Change, Changes, StepChange, Subject, changes};
 use greenroom_domain::definition::ApprovalRule;
 use greenroom_domain::role::Role;
-use greenroom_store::approval::{ApprovalRecord, PreviousSuccess, VoteRecord};
+use greenroom_store::approval::{ApprovalPeople, ApprovalRecord, PreviousSuccess};
 
 pub fn details_view(
     record: ApprovalRecord,
-    votes: Vec<VoteRecord>,
+    ApprovalPeople { votes, authors }: ApprovalPeople,
     previous: Option<&PreviousSuccess>,
 ) -> wire::ApprovalDetails {
     let changes = previous.map(|previous| changes_view(previous, &record));
@@ -19,8 +19,15 @@ pub fn details_view(
         comment: vote.comment,
         at: vote.voted_at,
         withdrawn_at: vote.withdrawn_at,
+        enrolled_by: vote.enrolled_by.map(|(id, name)| Person { id: id.to_string(), name }),
     });
-    wire::ApprovalDetails { votes: votes.collect(), changes, approval: approval_view(record) }
+    let authors = authors.into_iter().map(|(id, name)| Person { id: id.to_string(), name });
+    wire::ApprovalDetails {
+        votes: votes.collect(),
+        authors: authors.collect(),
+        changes,
+        approval: approval_view(record),
+    }
 }
 
 fn changes_view(previous: &PreviousSuccess, record: &ApprovalRecord) -> wire::ApprovalChanges {
@@ -94,13 +101,17 @@ fn subject(subject: Subject) -> wire::ApprovalSubject {
         artifact: need.artifact,
         outputs: need.outputs.to_string(),
     });
+    let caches =
+        subject.caches.into_iter().map(|cache| wire::ApprovalCache { key: cache.key, sha256: cache.sha256 });
     wire::ApprovalSubject {
         definition: subject.definition,
         stage: subject.stage,
         environment: subject.environment,
         commit_id: subject.commit_id,
+        branch: subject.branch,
         steps: steps.collect(),
         needs: needs.collect(),
+        caches: caches.collect(),
         secrets: subject.secrets.into_iter().collect(),
     }
 }

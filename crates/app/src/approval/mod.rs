@@ -3,7 +3,8 @@
 mod view;
 
 use greenroom_api_types::approval::{ApprovalDetails, Approve, OverridableGate, OverrideGates, Reject};
-use greenroom_domain::approval::{SubjectDigest, VoteChoice, VoteRejected};
+use greenroom_boxed_futures::boxed_futures;
+use greenroom_domain::approval::{Newcomer, SubjectDigest, VoteChoice, VoteRejected};
 use greenroom_domain::id::{ApprovalId, DeploymentId};
 use greenroom_domain::text::Reason;
 use greenroom_domain::token::TokenKind;
@@ -13,8 +14,9 @@ use greenroom_store::page::{PageResult, Total};
 use serde_json::json;
 
 pub use self::view::{approval_view, details_view};
-use crate::app::failure::{Code, Failure};
+use crate::failure::{Code, Failure};
 
+#[boxed_futures]
 pub async fn approve(
     command: &mut Command,
     id: ApprovalId,
@@ -23,6 +25,7 @@ pub async fn approve(
     vote(command, id, VoteChoice::Approve, &request.subject_digest, request.comment.as_deref()).await
 }
 
+#[boxed_futures]
 pub async fn reject(
     command: &mut Command,
     id: ApprovalId,
@@ -45,6 +48,7 @@ async fn vote(
     respond(command, id, outcome).await
 }
 
+#[boxed_futures]
 pub async fn withdraw(command: &mut Command, id: ApprovalId) -> Result<ApprovalDetails, Failure> {
     let outcome = command.withdraw_vote(id).await?;
     respond(command, id, outcome).await
@@ -60,13 +64,28 @@ async fn respond(
         VoteOutcome::Rejected(rejected) => Some(rejected),
         VoteOutcome::Done | VoteOutcome::Unchanged => None,
     };
-    let (record, votes) = command.approval(id).await?.ok_or_else(Failure::not_found)?;
+    let (record, people) = command.approval(id).await?.ok_or_else(Failure::not_found)?;
     let previous = command.success_before(&record).await?;
-    let details = details_view(record, votes, previous.as_ref());
+    let details = details_view(record, people, previous.as_ref());
     match rejected {
         None => Ok(details),
         Some(rejected) => Err(refusal(rejected, &details)),
     }
+}
+
+/// Why a vote does not count, and how it would.
+fn not_counted(newcomer: Newcomer) -> String {
+    let reason = match newcomer {
+        Newcomer::Joined => "You became a member after this deployment was created",
+        Newcomer::Added => "A person behind this deployment added you to the organization",
+        Newcomer::Enrolled => "A person behind this deployment made your sign-in link",
+        Newcomer::RoleGiven => "A person behind this deployment gave you your role",
+        Newcomer::Grouped => "A person behind this deployment put you into a group that a rule names",
+    };
+    format!(
+        "{reason}, so your vote does not count. Another person whom the rules name has to vote, or you sign in through \
+         an identity provider or with a link of the operator: then it does."
+    )
 }
 
 fn refusal(rejected: VoteRejected, present: &ApprovalDetails) -> Failure {
@@ -91,6 +110,8 @@ fn refusal(rejected: VoteRejected, present: &ApprovalDetails) -> Failure {
             "You are behind this deployment, so another person has to approve it. `because` is why.",
         )
         .with("because", because.as_str().into()),
+        VoteRejected::NotCounted(newcomer) => Failure::new(Code::ApprovalNotCounted, not_counted(newcomer))
+            .with("because", newcomer.as_str().into()),
         VoteRejected::NotYours => Failure::new(
             Code::ApprovalNotYours,
             "No rule of this approval names you. `rules` has who may approve.",
@@ -100,6 +121,7 @@ fn refusal(rejected: VoteRejected, present: &ApprovalDetails) -> Failure {
 }
 
 /// Overrides gates of a stage. Only a person does that, not a program.
+#[boxed_futures]
 pub async fn override_gates(
     command: &mut Command,
     deployment: DeploymentId,
