@@ -3,6 +3,7 @@
 //! deployment may read and write (`CacheZone`).
 
 use greenroom_api_types::cache::Cache as Record;
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::cache::CacheZone;
 use greenroom_domain::definition::is_cache_key;
 use greenroom_domain::event::{EventType, NewEvent};
@@ -12,16 +13,17 @@ use greenroom_store::cache::{Cache, CacheRecord, CacheUpload};
 use greenroom_store::job::JobCredentials;
 use greenroom_store::object::cache_name;
 use greenroom_store::pipeline::PipelineName;
+use greenroom_worker::objects::ByteStream;
 use uuid::Uuid;
 
-use crate::app::App;
-use crate::app::archive::{self, ArchiveDownload, ArchiveUpload, KeepOutcome, StoredArchive, open_download};
-use crate::app::failure::{Code, Failure};
-use crate::app::job::found;
-use crate::app::job::refusal::{fence_outdated, gone};
-use greenroom_worker::objects::ByteStream;
+use crate::App;
+use crate::archive::{self, ArchiveDownload, ArchiveUpload, KeepOutcome, StoredArchive, open_download};
+use crate::failure::{Code, Failure};
+use crate::job::found;
+use crate::job::refusal::{fence_outdated, gone};
 
 /// Authorizes an upload before its first byte is read. Returns the pipeline that the cache will belong to.
+#[boxed_futures]
 pub async fn authorize(
     app: &App,
     credentials: JobCredentials<'_>,
@@ -39,8 +41,8 @@ pub async fn authorize(
     if own.access.write.is_none() {
         return Err(Failure::new(
             Code::InvalidState,
-            "This deployment names a protected branch, and the job has not proven that its commit is on it: report the \
-             checkout first.",
+            "This deployment can reach an environment with `branches`, and the job has not proven a branch that each such \
+             environment allows, so it stores no caches. Name the branch when the deployment is started, and report the checkout.",
         ));
     }
     Ok(own.pipeline_id)
@@ -48,6 +50,7 @@ pub async fn authorize(
 
 /// Stores a cache. The caller must have called [`authorize`]. Idempotent: an existing cache under this key
 /// wins, and the call succeeds.
+#[boxed_futures]
 pub async fn keep(
     app: &App,
     credentials: JobCredentials<'_>,
@@ -72,6 +75,7 @@ pub async fn keep(
     .await
 }
 
+#[boxed_futures]
 pub async fn read(app: &App, credentials: JobCredentials<'_>, key: &str) -> Result<ArchiveDownload, Failure> {
     if !is_cache_key(key) {
         return Err(Failure::not_found());
@@ -88,6 +92,7 @@ pub async fn read(app: &App, credentials: JobCredentials<'_>, key: &str) -> Resu
 }
 
 /// Returns the caches of a pipeline.
+#[boxed_futures]
 pub async fn list(
     app: &App,
     organization: OrganizationId,
@@ -98,6 +103,7 @@ pub async fn list(
 
 /// Deletes caches of a pipeline: all of them, or those with a key, in a zone, or both. Returns the deleted
 /// ones.
+#[boxed_futures]
 pub async fn delete(
     command: &mut Command,
     name: &PipelineName,
@@ -105,7 +111,7 @@ pub async fn delete(
     zone: Option<&str>,
 ) -> Result<Vec<Record>, Failure> {
     let zone = zone.map(str::parse::<CacheZone>).transpose();
-    let zone = zone.map_err(|_| Failure::field("zone", "must be `protected` or `open`"))?;
+    let zone = zone.map_err(|_| Failure::field("zone", "must be `protected`, `open` or `session`"))?;
     if key.is_some_and(|key| !is_cache_key(key)) {
         return Err(Failure::field("key", "is no key that a pipeline's definition can have"));
     }

@@ -13,7 +13,7 @@ use greenroom_domain::token::TokenSecret;
 use greenroom_store::artifact::Artifact;
 use greenroom_store::job::{AssignedStep, JobAssignment, RunnerPrincipal};
 
-use crate::app::App;
+use crate::App;
 
 /// The largest log of one step.
 pub const MAX_LOG_BYTES: u64 = 1024 * 1024 * 1024 + 64 * 1024 * 1024;
@@ -22,9 +22,9 @@ pub const MAX_LOG_BYTES: u64 = 1024 * 1024 * 1024 + 64 * 1024 * 1024;
 pub fn job_response(
     app: &App,
     runner: &RunnerPrincipal,
-    job: JobId,
-    secret: &TokenSecret,
+    (job, secret): (JobId, &TokenSecret),
     of: JobAssignment,
+    traceparent: Option<String>,
 ) -> Job {
     let environment = of.environment.as_ref().map(|environment| environment.name.as_str());
     let stage = of.definition.stage(&of.stage);
@@ -60,10 +60,11 @@ pub fn job_response(
         timeout_seconds: of.timeout_seconds,
         log_limit_bytes: MAX_LOG_BYTES,
         network: of.network.into(),
-        inputs: of.artifacts.into_iter().map(input).collect(),
+        inputs: of.artifacts.into_iter().map(|artifact| input(&of.definition, artifact)).collect(),
         artifacts: stage.map(|stage| stage.artifacts.clone()).unwrap_or_default(),
         caches: stage.map(|stage| stage.caches.iter().map(cache).collect()).unwrap_or_default(),
         steps,
+        traceparent,
     }
 }
 
@@ -73,9 +74,11 @@ pub fn whole_seconds(duration: Duration) -> u32 {
     u32::try_from(duration.as_secs()).unwrap_or(u32::MAX)
 }
 
-fn input(artifact: Artifact) -> Input {
+fn input(definition: &Definition, artifact: Artifact) -> Input {
+    let producer = definition.stage(&artifact.stage);
     Input {
         artifact_id: artifact.id.to_string(),
+        paths: producer.map(|stage| stage.artifacts.clone()).unwrap_or_default(),
         stage: artifact.stage,
         size: artifact.bytes,
         sha256: artifact.sha256,

@@ -1,22 +1,25 @@
 //! Checks pipeline definitions on the blocking thread pool, a few concurrently and one per organization: they
 //! are untrusted text, and parsing them takes CPU time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use greenroom_api_types::pipeline::DefinitionWarning;
 use greenroom_api_types::problem::FieldProblem;
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::approval::{Excluded, Person, Requirement, prospect};
 use greenroom_domain::definition::{self, Definition, Diagnostic, Parsed, Stage, StagePlace, Warning};
 use greenroom_domain::id::OrganizationId;
+use greenroom_domain::provenance::{Pool, takes_from};
+use greenroom_domain::runner_pool::Restriction;
 use greenroom_domain::step::definition_digest;
 use greenroom_store::Store;
 use greenroom_store::compute_limit::ComputeLimiter;
 use greenroom_store::pipeline::{CheckedDefinition, PipelineName};
 use serde_json::Value;
 
-use crate::app::failure::{Code, Failure};
-use crate::app::step_registry::lock::{find_steps, lock_steps};
+use crate::failure::{Code, Failure};
+use crate::step_registry::lock::{find_steps, lock_steps};
 
 /// How many definitions this process checks concurrently.
 const MAX_CONCURRENT_CHECKS: usize = 2;
@@ -35,7 +38,24 @@ pub struct Checked {
 }
 
 /// Checks a definition, and resolves its references to steps of registries. Returns the parsed definition, or its errors.
+#[boxed_futures]
 pub async fn validate(
+    store: &Store,
+    organization: OrganizationId,
+    source: String,
+) -> Result<Result<Checked, Vec<FieldProblem>>, Failure> {
+    let mut result = check(store, organization, source).await?;
+    if let Ok(checked) = &mut result
+        && checked.definition.stages.iter().any(|stage| !stage.needs.is_empty())
+    {
+        let restricted = store.restricted_pools(organization).await?;
+        checked.warnings.extend(refused_inputs(checked, &restricted));
+        checked.warnings.sort_by_key(|warning| (warning.line, warning.column));
+    }
+    Ok(result)
+}
+
+async fn check(
     store: &Store,
     organization: OrganizationId,
     source: String,
@@ -59,6 +79,7 @@ pub async fn validate(
 
 /// Checks the definition of an existing pipeline that is to be saved. The text that is saved already keeps its lock, whatever
 /// became of the registries since then.
+#[boxed_futures]
 pub async fn for_update(
     store: &Store,
     organization: OrganizationId,
@@ -101,6 +122,7 @@ async fn in_turn<R: Send + 'static>(
 }
 
 /// Checks a definition that is to be saved. Fails if it has errors.
+#[boxed_futures]
 pub async fn for_saving(
     store: &Store,
     organization: OrganizationId,
@@ -153,6 +175,38 @@ pub fn unsatisfiable_approvals(checked: &Checked, members: &[Person]) -> Vec<Def
         })
     };
     checked.definition.stages.iter().filter_map(warning).collect()
+}
+
+/// Returns a warning for each stage that would refuse an artifact, as these pools are restricted now.
+fn refused_inputs(checked: &Checked, restricted: &HashMap<String, Restriction>) -> Vec<DefinitionWarning> {
+    let unrestricted = Restriction::default();
+    let pool_of = |stage| {
+        let name = checked.definition.pool(stage);
+        Pool { name, restriction: restricted.get(name).unwrap_or(&unrestricted) }
+    };
+    let mut warnings = Vec::new();
+    for stage in &checked.definition.stages {
+        let makers = stage.needs.iter().filter_map(|key| checked.definition.stage(key));
+        for maker in makers.filter(|maker| !maker.artifacts.is_empty()) {
+            let (own, of_maker) = (pool_of(stage), pool_of(maker));
+            if takes_from(stage, own, &maker.key, of_maker) {
+                continue;
+            }
+            let Some(place) = checked.stage_places.get(&stage.key) else { continue };
+            warnings.push(DefinitionWarning {
+                code: "input_refused".to_owned(),
+                message: format!(
+                    "the stage `{}` will fail: it gets the artifact of `{1}`, whose pool `{2}` takes jobs that the pool `{3}` does \
+                     not take. Run `{1}` in a pool that is restricted as much, or accept what it leaves by `acceptFrom: [{1}]`",
+                    stage.key, maker.key, of_maker.name, own.name
+                ),
+                path: place.path.clone(),
+                line: place.line,
+                column: place.column,
+            });
+        }
+    }
+    warnings
 }
 
 fn field_problem(diagnostic: Diagnostic) -> FieldProblem {

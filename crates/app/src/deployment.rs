@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use greenroom_api_types::deployment::{Attempt, CreateDeployment, Deployment, Stage, StepRun};
+use greenroom_api_types::deployment::{Attempt, CreateDeployment, Deployment, Stage, StageInput, StepRun};
 use greenroom_api_types::environment::Holder;
 use greenroom_api_types::session::{Person, WaitingOn};
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::approval::gated_before_checkout;
 use greenroom_domain::definition::{Definition, DeployRule};
 use greenroom_domain::deployment::{
@@ -20,17 +21,20 @@ use greenroom_store::deployment::{
     ActionOutcome, DeploymentRecord, JobRecord, NewPipelineDeployment, PersonRecord, RetryOptions,
     StageRecord, StepRecord,
 };
+use greenroom_store::job::JobInput;
 use greenroom_store::pipeline::PipelineName;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::app::App;
-use crate::app::environment::kind;
-use crate::app::failure::{Code, Failure};
-use crate::app::pipeline_role;
-use crate::app::web_url::WebUrls;
+use crate::App;
+use crate::environment::kind;
+use crate::failure::{Code, Failure};
+use crate::pipeline_role;
+use crate::trace;
+use crate::web_url::WebUrls;
 
 /// Accepts a deployment of all of a pipeline's stages.
+#[boxed_futures]
 pub async fn create(
     command: &mut Command,
     name: &PipelineName,
@@ -63,6 +67,7 @@ pub async fn create(
         on_behalf_of: on_behalf_of.as_ref().map(|(user, name)| (*user, name.as_str())),
     };
     command.deploy_pipeline(id, new).await?;
+    trace::record(command, id).await?;
     Ok(id)
 }
 
@@ -102,6 +107,7 @@ async fn on_behalf_of(
 
 /// Checks the rights that a retry needs besides canceling and retrying: a rollback needs `DeploymentRollBack`, and the
 /// environment of the stage may name who deploys there.
+#[boxed_futures]
 pub async fn allow_retry(
     command: &mut Command,
     pipeline: PipelineId,
@@ -199,6 +205,7 @@ pub fn check_outcome(outcome: ActionOutcome, stage: Option<&str>) -> Result<(), 
 }
 
 /// Returns a deployment with its stages and what it waits for.
+#[boxed_futures]
 pub async fn view(app: &App, principal: &Principal, id: DeploymentId) -> Result<Deployment, Failure> {
     let organization = principal.organization_id;
     let record = app.store.deployment_record(organization, id).await?.ok_or_else(Failure::not_found)?;
@@ -209,6 +216,7 @@ pub async fn view(app: &App, principal: &Principal, id: DeploymentId) -> Result<
 }
 
 /// Waits until the deployment has ended, or the server drains, for `wait` at most.
+#[boxed_futures]
 pub async fn wait_for_end(
     app: &App,
     principal: &Principal,
@@ -260,6 +268,7 @@ pub fn to_summary(urls: WebUrls<'_>, record: DeploymentRecord) -> Deployment {
         started_at: record.started_at,
         ended_at: record.ended_at,
         expired_at: record.expired_at,
+        skipped_environments: record.skipped_environments,
         deadline_at: record.deadline_at,
         stages: Vec::new(),
     }
@@ -284,6 +293,7 @@ fn person(record: PersonRecord) -> Holder {
 pub fn stage(record: StageRecord, jobs: &[JobRecord]) -> Stage {
     let newest = jobs.iter().find(|job| job.stage == record.key && job.attempt == record.attempt);
     let steps = newest.map(|job| job.steps.iter().cloned().map(step).collect()).unwrap_or_default();
+    let inputs = newest.map(|job| job.inputs.iter().cloned().map(input).collect()).unwrap_or_default();
     let detail = record.detail.or_else(|| newest.and_then(|job| job.detail.clone()));
     let detail = detail.or_else(|| restricted(record.reason, &record.pool));
     let detail = detail.or_else(|| denied(record.reason, record.environment.as_deref()));
@@ -304,6 +314,7 @@ pub fn stage(record: StageRecord, jobs: &[JobRecord]) -> Stage {
         ended_at: record.ended_at,
         deadline_at: record.deadline_at,
         gate_overridden: record.gate_overridden.and_then(|json| serde_json::from_value(json).ok()),
+        inputs,
         steps,
     }
 }
@@ -338,7 +349,19 @@ pub fn attempt(record: JobRecord) -> Attempt {
         queued_at: record.queued_at,
         started_at: record.started_at,
         ended_at: record.ended_at,
+        inputs: record.inputs.into_iter().map(input).collect(),
         steps: record.steps.into_iter().map(step).collect(),
+    }
+}
+
+fn input(record: JobInput) -> StageInput {
+    StageInput {
+        kind: record.kind,
+        name: record.name,
+        stage: record.stage,
+        pool: record.pool,
+        zone: record.zone,
+        sha256: record.sha256,
     }
 }
 

@@ -1,18 +1,36 @@
 //! Artifacts: the files that a stage passes on to later stages, as one archive per job.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::ArtifactId;
 use greenroom_store::artifact::Artifact;
 use greenroom_store::job::JobCredentials;
 use greenroom_store::object::artifact_name;
+use greenroom_worker::objects::ByteStream;
 use uuid::Uuid;
 
-use crate::app::App;
-use crate::app::archive::{self, ArchiveDownload, ArchiveUpload, KeepOutcome, StoredArchive, open_download};
-use crate::app::failure::Failure;
-use crate::app::job::found;
-use greenroom_worker::objects::ByteStream;
+use crate::App;
+use crate::archive::{self, ArchiveDownload, ArchiveUpload, KeepOutcome, StoredArchive, open_download};
+use crate::failure::{Code, Failure};
+use crate::job::found;
+use crate::job::refusal::gone;
 
-/// Stores a job's artifact. The caller must have called [`archive::authorize`].
+/// Authorizes an upload before its first byte is read. Later stages unpack artifacts over their checkout, so only a stage
+/// that declares some in the definition can make one.
+#[boxed_futures]
+pub async fn authorize(app: &App, credentials: JobCredentials<'_>, announced: u64) -> Result<(), Failure> {
+    archive::authorize(app, credentials, announced).await?;
+    if app.store.declares_artifacts(credentials).await?.ok_or_else(gone)? {
+        return Ok(());
+    }
+    Err(Failure::new(
+        Code::InvalidState,
+        "This job's stage declares no `artifacts`, so none are stored. Complete the job without them, or name the files in \
+         the pipeline's definition.",
+    ))
+}
+
+/// Stores a job's artifact. The caller must have called [`authorize`].
+#[boxed_futures]
 pub async fn keep(
     app: &App,
     credentials: JobCredentials<'_>,
@@ -32,6 +50,7 @@ pub async fn keep(
     .await
 }
 
+#[boxed_futures]
 pub async fn read(
     app: &App,
     credentials: JobCredentials<'_>,

@@ -13,28 +13,32 @@ use std::time::Duration;
 use greenroom_api_types::runner::{
     CheckedOut, Complete, Heartbeat, Job, PermanentFailure, StepEnd, StepEndStatus, StepStart, StepStarted,
 };
-use greenroom_domain::deployment::{Reason, StepStatus};
+use greenroom_boxed_futures::boxed_futures;
+use greenroom_domain::deployment::{BranchProof, Reason, StepStatus};
 use greenroom_domain::id::StepRunId;
 use greenroom_domain::output::{self, MAX_DEPLOYMENT_BYTES};
 use greenroom_domain::reported_text::clean;
 use greenroom_domain::text::{Branch, CommitId};
 use greenroom_domain::token::SecretKind;
+use greenroom_engine::PolledJob;
 use greenroom_store::job::{
     CheckoutOutcome, CompletedJob, JobCredentials, JobLookup, JobReport, RunnerPrincipal, StepEndOutcome,
     StepResult, StepStartOutcome,
 };
-use greenroom_worker::engine::PolledJob;
+use greenroom_traces::Beginning;
+use greenroom_worker::trace;
 use tokio::sync::oneshot;
 
-use crate::app::App;
-use crate::app::command::notify;
-use crate::app::failure::{Code, Failure};
-use crate::app::id_token;
-use crate::app::job::refusal::{fence_outdated, gone};
-pub use crate::app::job::response::MAX_LOG_BYTES;
-use crate::app::job::response::{job_response, whole_seconds};
-use crate::app::secret::sealing::open_step_secrets;
-use crate::app::token::new_secret_of;
+use crate::App;
+use crate::command::notify;
+use crate::failure::{Code, Failure};
+use crate::id_token;
+use crate::job::refusal::{fence_outdated, gone};
+
+pub use crate::job::response::MAX_LOG_BYTES;
+use crate::job::response::{job_response, whole_seconds};
+use crate::secret::sealing::open_step_secrets;
+use crate::token::new_secret_of;
 
 /// The longest time that a request waits for a job.
 pub const MAX_WAIT: Duration = Duration::from_secs(30);
@@ -44,6 +48,7 @@ const IDLE_DELAY: Duration = Duration::from_millis(100);
 
 /// Waits for a job of the runner's pool. A polled job is assigned in a detached task: if the runner
 /// disconnects during that, the job is requeued immediately and not only when its lease expires.
+#[boxed_futures]
 pub async fn acquire(app: &App, runner: RunnerPrincipal, wait: Duration) -> Result<Option<Job>, Failure> {
     let deadline = tokio::time::Instant::now() + wait;
     loop {
@@ -81,14 +86,19 @@ async fn assign(
         return;
     }
     let credentials = JobCredentials { runner, job, secret: &hash };
-    let task_token = polled.accept();
+    let (task_token, beginning) = (polled.accept(), Beginning::now());
     let reported = match app.store.assign_job(credentials, &task_token, app.job_timing.lease).await {
         Ok(Some(assigned)) => {
             notify(app, false);
             app.heartbeat_throttle.record(job).await;
-            if sender.send(Some(job_response(app, runner, job, &secret, assigned))).is_ok() {
+            let deployment = assigned.deployment_id;
+            let span =
+                trace::span(&app.store, runner.organization_id, deployment, beginning, "assign job").await;
+            let response = job_response(app, runner, (job, &secret), assigned, span.traceparent());
+            if sender.send(Some(response)).is_ok() {
                 return;
             }
+            span.fail("the runner disconnected");
             if let Err(error) = app.store.requeue_job(credentials).await {
                 // Its lease will expire.
                 tracing::warn!(error = &error as &dyn std::error::Error, %job, "could not requeue a job");
@@ -116,6 +126,7 @@ pub fn found<T>(lookup: JobLookup<T>) -> Result<T, Failure> {
     }
 }
 
+#[boxed_futures]
 pub async fn heartbeat(app: &App, credentials: JobCredentials<'_>) -> Result<Heartbeat, Failure> {
     let beat = app.store.renew_job_lease(credentials, app.job_timing.lease).await?.ok_or_else(gone)?;
     if let Some(task_token) = beat.task_token
@@ -139,6 +150,7 @@ pub async fn heartbeat(app: &App, credentials: JobCredentials<'_>) -> Result<Hea
     })
 }
 
+#[boxed_futures]
 pub async fn begin_step(
     app: &App,
     credentials: JobCredentials<'_>,
@@ -191,6 +203,11 @@ pub async fn begin_step(
             "The commit has to be proven to be on a branch before a step starts (`source.mustBeOn`), and the checkout has \
              reported none. This runner may be too old: update it.",
         )),
+        StepStartOutcome::OutOfOrder => Err(Failure::new(
+            Code::InvalidState,
+            "A step starts only when all steps before it have succeeded. Start the job's steps in the order in which it \
+             lists them, and complete the job if one of them does not succeed.",
+        )),
         StepStartOutcome::Canceled => {
             Err(Failure::new(Code::JobCanceled, "The job is to end: start no further step, and complete it."))
         }
@@ -198,6 +215,7 @@ pub async fn begin_step(
     }
 }
 
+#[boxed_futures]
 pub async fn end_step(
     app: &App,
     credentials: JobCredentials<'_>,
@@ -224,6 +242,11 @@ pub async fn end_step(
     match app.store.end_step(credentials, step, &end).await? {
         StepEndOutcome::Recorded => Ok(()),
         StepEndOutcome::Gone => Err(gone()),
+        StepEndOutcome::NotStarted => Err(Failure::new(
+            Code::InvalidState,
+            "A step that has not started can't have succeeded or failed. Request its start first, or report it as `errored` \
+             or `canceled`.",
+        )),
         StepEndOutcome::OutputsTooLarge(bytes) => {
             let limit = MAX_DEPLOYMENT_BYTES / 1024;
             let detail = format!(
@@ -241,6 +264,7 @@ pub async fn end_step(
 }
 
 /// Records the commit that a job has checked out.
+#[boxed_futures]
 pub async fn record_checkout(
     app: &App,
     credentials: JobCredentials<'_>,
@@ -254,6 +278,7 @@ pub async fn record_checkout(
         CheckoutOutcome::Recorded => Ok(()),
         CheckoutOutcome::Gone => Err(gone()),
         CheckoutOutcome::OtherCommit(own) => Err(other_commit(&own)),
+        CheckoutOutcome::OtherBranch(required) => Err(other_branch(required.as_ref())),
     }
 }
 
@@ -273,6 +298,14 @@ fn other_commit(own: &str) -> Failure {
     Failure::field("/commitId", format!("must begin with {own}, which is the deployment's commit"))
 }
 
+fn other_branch(required: Option<&BranchProof>) -> Failure {
+    let detail = match required {
+        Some(proof) => format!("must be {proof} (`source.mustBeOn`)"),
+        None => "must be null, because this job has no branch to prove (`source.mustBeOn`)".to_owned(),
+    };
+    Failure::field("/branch", detail)
+}
+
 const fn reason_of(failure: PermanentFailure) -> Reason {
     match failure {
         PermanentFailure::CommitNotFound => Reason::CommitNotFound,
@@ -285,6 +318,7 @@ const fn reason_of(failure: PermanentFailure) -> Reason {
     }
 }
 
+#[boxed_futures]
 pub async fn complete(app: &App, credentials: JobCredentials<'_>, end: &Complete) -> Result<(), Failure> {
     end.commit_id.as_deref().map_or(Ok(()), full_commit)?;
     let error = end.error.as_deref().map(clean);
