@@ -5,11 +5,14 @@ pub mod sealing;
 pub mod value;
 mod view;
 
+use greenroom_api_types::reference_warning::ReferenceWarning;
 use greenroom_api_types::secret::{CreateSecret, SecretPolicy, UpdateSecret};
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::{PipelineId, SecretId};
 use greenroom_domain::policy::Action;
 use greenroom_domain::principal::Principal;
+use greenroom_domain::repository_pattern::RepositoryPattern;
 use greenroom_domain::secret::{
     InvalidPolicy, InvalidScope, Policy, Secret, SecretScope, Usage, ValuePlace, is_name, subject,
 };
@@ -20,13 +23,16 @@ use greenroom_store::secret::{NewSecret, NewVersion, SecretRecord};
 use greenroom_store::{Command, Store};
 use uuid::Uuid;
 
-use crate::app::failure::{Code, Failure};
-use crate::app::pipeline_role;
-use crate::app::precondition::IfMatch;
-use crate::app::secret::sealing::OrganizationKeys;
-pub use crate::app::secret::view::{read_of_deployment_view, read_view, secret_view, version_view};
+use crate::failure::{Code, Failure};
+use crate::known_names;
+use crate::pipeline_role;
+use crate::precondition::IfMatch;
+use crate::secret::sealing::OrganizationKeys;
+
+pub use crate::secret::view::{read_of_deployment_view, read_view, secret_view, version_view};
 
 /// Creates a secret with its first version, which is active.
+#[boxed_futures]
 pub async fn create(
     command: &mut Command,
     keys: &OrganizationKeys,
@@ -45,7 +51,7 @@ pub async fn create(
         Usage::new(kind, &usage.host).map_err(invalid_policy)
     });
     let usage = usage.transpose()?;
-    let policy = policy(command, request.policy, &scope, usage.is_some()).await?;
+    let policy = policy(command, request.policy, &scope, usage.as_ref()).await?;
     let value = Secret::new(request.value.into_bytes()).map_err(|error| Failure::field("/value", error))?;
     let id = SecretId::from(Uuid::now_v7());
     let sealed = keys.seal(ValuePlace { secret: id, scope: &scope, version: 1 }, &value)?;
@@ -74,6 +80,7 @@ pub async fn create(
 }
 
 /// Changes a secret's description and policy.
+#[boxed_futures]
 pub async fn update(
     command: &mut Command,
     id: SecretId,
@@ -86,7 +93,7 @@ pub async fn update(
         None => before.description.clone(),
     };
     let policy = match request.policy {
-        Some(given) => policy(command, given, &before.scope, before.usage.is_some()).await?,
+        Some(given) => policy(command, given, &before.scope, before.usage.as_ref()).await?,
         None => before.policy.clone(),
     };
     if description == before.description && policy == before.policy {
@@ -98,6 +105,7 @@ pub async fn update(
 }
 
 /// Deletes a secret and destroys its values. Deleting again changes nothing.
+#[boxed_futures]
 pub async fn delete(
     command: &mut Command,
     id: SecretId,
@@ -131,6 +139,7 @@ async fn editable(command: &mut Command, id: SecretId, condition: &IfMatch) -> R
 }
 
 /// Checks the permission to list the secrets of a pipeline or, without one, all of them.
+#[boxed_futures]
 pub async fn allow_list(
     store: &Store,
     principal: &Principal,
@@ -144,6 +153,7 @@ pub async fn allow_list(
 
 /// Checks the permission for a new secret before anything else: a key may have to be made for it. The command
 /// checks it again.
+#[boxed_futures]
 pub async fn allow_create(
     store: &Store,
     principal: &Principal,
@@ -168,6 +178,7 @@ pub async fn allow_create(
 }
 
 /// Checks the permission to edit a secret before a key is made for it. The command checks it again.
+#[boxed_futures]
 pub async fn allow_edit(store: &Store, principal: &Principal, scope: &SecretScope) -> Result<(), Failure> {
     match scope.pipeline() {
         None => Ok(principal.require(Action::SecretEditOrganization)?),
@@ -216,23 +227,81 @@ async fn policy(
     command: &mut Command,
     given: Option<SecretPolicy>,
     scope: &SecretScope,
-    has_usage: bool,
+    usage: Option<&Usage>,
 ) -> Result<Policy, Failure> {
-    let SecretPolicy { pipelines, environments, pools, branches } = given.unwrap_or_default();
+    let SecretPolicy { pipelines, environments, pools, branches, repositories } = given.unwrap_or_default();
     let pipelines = pipelines.map(|texts| {
         let ids = texts.iter().enumerate().map(|(at, text)| {
             text.parse().map_err(|error| Failure::field(&format!("/policy/pipelines/{at}"), error))
         });
         ids.collect::<Result<Vec<PipelineId>, _>>()
     });
-    let policy = Policy { pipelines: pipelines.transpose()?, environments, pools, branches };
-    let policy = policy.checked(scope, has_usage).map_err(invalid_policy)?;
+    let repositories = repositories.map(|texts| {
+        let patterns = texts.iter().enumerate().map(|(at, text)| {
+            let pattern = RepositoryPattern::new(text);
+            pattern.map_err(|error| Failure::field(&format!("/policy/repositories/{at}"), error))
+        });
+        patterns.collect::<Result<Vec<_>, _>>()
+    });
+    let (pipelines, repositories) = (pipelines.transpose()?, repositories.transpose()?);
+    let policy = Policy { pipelines, environments, pools, branches, repositories };
+    let policy = policy.checked(scope, usage).map_err(invalid_policy)?;
     let named = PipelineLimit::new(policy.pipelines.clone());
     if let Some(unknown) = command.unknown_pipeline(&named).await? {
         let detail = format!("{unknown} is not a pipeline of this organization");
         return Err(Failure::field("/policy/pipelines", detail));
     }
     Ok(policy)
+}
+
+/// Returns the names in the scope and the policy of a secret that match nothing yet. They are accepted: a secret may be there
+/// before its environment is, and a stage that does not get it fails with the reason. Also warns of a credential for every
+/// repository of a host.
+#[boxed_futures]
+pub async fn warnings(
+    command: &mut Command,
+    secret: &SecretRecord,
+) -> Result<Vec<ReferenceWarning>, Failure> {
+    let policy = &secret.policy;
+    let environment = secret.scope.environment();
+    if environment.is_none()
+        && policy.environments.is_none()
+        && policy.pools.is_none()
+        && policy.branches.is_none()
+    {
+        return Ok(all_repositories(secret).into_iter().collect());
+    }
+    let pipelines = match secret.scope.pipeline() {
+        Some(pipeline) => vec![pipeline],
+        None => policy.pipelines.clone().unwrap_or_default(),
+    };
+    let known = command.known_names(&pipelines).await?;
+    let environment = known.unknown_environments(environment);
+    let environments = known.unknown_environments(policy.environments.iter().flatten());
+    let pools = known.unknown_pools(policy.pools.iter().flatten());
+    let branches = known.doubtful_branches(policy.branches.iter().flatten());
+    let mut found = known_names::warnings(environment, "environment", "/environment");
+    found.extend(known_names::warnings(environments, "environment", "/policy/environments"));
+    found.extend(known_names::warnings(pools, "pool", "/policy/pools"));
+    found.extend(known_names::warnings(branches, "branch that the definition names", "/policy/branches"));
+    found.extend(all_repositories(secret));
+    Ok(found)
+}
+
+/// Warns of a checkout credential of the whole organization that is not limited to repositories.
+fn all_repositories(secret: &SecretRecord) -> Option<ReferenceWarning> {
+    let usage = secret.usage.as_ref()?;
+    let message = format!(
+        "a member who may edit one of the pipelines can fetch every repository of {} that this credential can read; name \
+         those that it is for in `repositories`, such as `{}/acme`",
+        usage.host, usage.host
+    );
+    usage.is_for_all_repositories(&secret.scope, &secret.policy).then(|| ReferenceWarning {
+        code: "all_repositories".to_owned(),
+        message,
+        path: "/policy/repositories".to_owned(),
+        suggestion: None,
+    })
 }
 
 fn invalid_policy(invalid: InvalidPolicy) -> Failure {

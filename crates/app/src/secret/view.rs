@@ -18,6 +18,9 @@ pub fn secret_view(secret: SecretRecord) -> wire::Secret {
             environments: policy.environments,
             pools: policy.pools,
             branches: policy.branches,
+            repositories: policy
+                .repositories
+                .map(|patterns| patterns.into_iter().map(String::from).collect()),
         },
         r#use: secret.usage.map(|usage| wire::SecretUse { kind: usage.kind.into(), host: usage.host }),
         active_version: secret.active_version,

@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 
 use greenroom_api_types::problem::FieldProblem;
+use greenroom_api_types::reference_warning::ReferenceWarning;
 use greenroom_api_types::runner_pool::{RunnerPool, UpdateRunnerPool};
 use greenroom_api_types::token::pipeline_list;
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::definition::Definition;
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::PipelineId;
@@ -13,10 +15,12 @@ use greenroom_store::Command;
 use greenroom_store::runner_pool::RunnerPoolRecord;
 use serde_json::{Value, json};
 
-use crate::app::failure::{Code, Failure};
-use crate::app::precondition::IfMatch;
-use crate::app::token::pipeline_ids;
+use crate::failure::{Code, Failure};
+use crate::known_names;
+use crate::precondition::IfMatch;
+use crate::token::pipeline_ids;
 
+#[boxed_futures]
 pub async fn update(
     command: &mut Command,
     name: &str,
@@ -49,6 +53,17 @@ pub async fn update(
     Ok(RunnerPoolRecord { network, restriction, revision, ..before })
 }
 
+/// Returns the environments of a pool's restriction that match nothing yet.
+#[boxed_futures]
+pub async fn warnings(
+    command: &mut Command,
+    pool: &RunnerPoolRecord,
+) -> Result<Vec<ReferenceWarning>, Failure> {
+    let Some(environments) = &pool.restriction.environments else { return Ok(Vec::new()) };
+    let known = command.known_names(pool.restriction.pipelines.ids().unwrap_or_default()).await?;
+    Ok(known_names::warnings(known.unknown_environments(environments), "environment", "/environments"))
+}
+
 /// Returns the new restriction. Fields that the request leaves out stay unchanged.
 fn restriction(before: &Restriction, request: &UpdateRunnerPool) -> Result<Restriction, Failure> {
     let pipelines = match &request.pipelines {
@@ -70,6 +85,7 @@ fn restriction(before: &Restriction, request: &UpdateRunnerPool) -> Result<Restr
 
 /// Rejects a definition with a stage whose pool is restricted to other pipelines. Which environments a pool
 /// accepts is checked when a job is queued, because the environment of a stage depends on the deployment.
+#[boxed_futures]
 pub async fn check_pools(
     command: &mut Command,
     pipeline: PipelineId,

@@ -3,6 +3,7 @@
 mod view;
 
 use greenroom_api_types::freeze::{CreateFreeze, FreezeWindow, UpdateFreeze};
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::freeze::{Reach, Schedule, ScheduleInput, WindowInput, subject};
 use greenroom_domain::id::{FreezeId, PipelineId};
@@ -13,13 +14,16 @@ use greenroom_store::freeze::{FreezeContent, FreezeRecord};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use crate::app::failure::{Code, Failure};
-pub use crate::app::freeze::view::{etag_suffix, freeze_view};
-use crate::app::precondition::IfMatch;
+use crate::failure::{Code, Failure};
+use crate::known_names;
+
+pub use crate::freeze::view::{etag_suffix, freeze_view};
+use crate::precondition::IfMatch;
 
 /// A freeze, and the time of the database at which it was read.
 pub type FreezeAt = (FreezeRecord, Timestamp);
 
+#[boxed_futures]
 pub async fn create(command: &mut Command, request: CreateFreeze) -> Result<FreezeAt, Failure> {
     let schedule = ScheduleInput {
         from: request.from,
@@ -30,13 +34,14 @@ pub async fn create(command: &mut Command, request: CreateFreeze) -> Result<Free
     let content = FreezeContent {
         name: name(&request.name)?,
         reason: reason(&request.reason)?,
-        reach: reach(command, pipelines(&request.pipelines)?, request.environments).await?,
+        reach: reach(command, pipelines(&request.pipelines)?, request.environments, None).await?,
         schedule: checked(&schedule)?,
     };
     let created = command.create_freeze(FreezeId::from(Uuid::now_v7()), &content).await?;
     record_event(command, EventType::FreezeCreated, None, created).await
 }
 
+#[boxed_futures]
 pub async fn update(
     command: &mut Command,
     id: FreezeId,
@@ -58,6 +63,7 @@ pub async fn update(
 }
 
 /// Ends a freeze. Ending it again changes nothing.
+#[boxed_futures]
 pub async fn end(command: &mut Command, id: FreezeId, condition: &IfMatch) -> Result<FreezeAt, Failure> {
     let before = command.freeze_for_update(id).await?.ok_or_else(Failure::not_found)?;
     if before.ended_at.is_some() {
@@ -90,7 +96,7 @@ async fn changed(
     Ok(FreezeContent {
         name: request.name.as_deref().map_or_else(|| Ok(before.name.clone()), name)?,
         reason: request.reason.as_deref().map_or_else(|| Ok(before.reason.clone()), reason)?,
-        reach: reach(command, named, environments).await?,
+        reach: reach(command, named, environments, Some(&before.reach)).await?,
         schedule: checked(&schedule)?,
     })
 }
@@ -128,11 +134,13 @@ fn checked(input: &ScheduleInput) -> Result<Schedule, Failure> {
     Schedule::new(input).map_err(|invalid| Failure::field(invalid.pointer(), &invalid))
 }
 
-/// Returns the reach. All of its pipelines must be the organization's.
+/// Returns the reach. All of its pipelines must be the organization's, and each of its environments must be one of them: a freeze
+/// of a mistyped name would be active and stop no deployment. What the freeze has named before may have been removed since.
 async fn reach(
     command: &mut Command,
     pipelines: Vec<PipelineId>,
     environments: Vec<String>,
+    before: Option<&Reach>,
 ) -> Result<Reach, Failure> {
     let reach =
         Reach::new(pipelines, environments).map_err(|invalid| Failure::field(invalid.pointer(), &invalid))?;
@@ -143,7 +151,24 @@ async fn reach(
             format!("{unknown} is not a pipeline of this organization"),
         ));
     }
-    Ok(reach)
+    let kept = before.filter(|before| before.pipelines() == reach.pipelines());
+    let kept = kept.map(Reach::environments).unwrap_or_default();
+    let new: Vec<&String> = reach.environments().iter().filter(|name| !kept.contains(name)).collect();
+    if new.is_empty() {
+        return Ok(reach);
+    }
+    let known = command.known_names(reach.pipelines()).await?;
+    match known.unknown_lasting(new).into_iter().next() {
+        Some(unknown) => {
+            let kind = if reach.pipelines().is_empty() {
+                "lasting environment of any pipeline"
+            } else {
+                "lasting environment of these pipelines"
+            };
+            Err(known_names::refusal(unknown, kind, &known.lasting, "/environments"))
+        }
+        None => Ok(reach),
+    }
 }
 
 async fn record_event(

@@ -4,18 +4,21 @@ use std::time::Duration;
 
 use greenroom_api_types::lasting_environment::{EnvironmentHold, HeldEnvironment, HoldEnvironment};
 use greenroom_api_types::person::Person;
+use greenroom_boxed_futures::boxed_futures;
+use greenroom_domain::id::PipelineId;
 use greenroom_domain::text::Reason;
 use greenroom_store::Command;
 use greenroom_store::lasting_environment::HoldOutcome;
 use greenroom_store::pipeline::PipelineName;
 use serde_json::json;
 
-use crate::app::failure::{Code, Failure};
+use crate::failure::{Code, Failure};
 
 /// The longest time until which an environment can be held.
 const LONGEST_HOLD: Duration = Duration::from_secs(24 * 3_600);
 
 /// Holds an environment for the caller.
+#[boxed_futures]
 pub async fn hold(
     command: &mut Command,
     pipeline: &PipelineName,
@@ -32,7 +35,7 @@ pub async fn hold(
     }
     let pipeline = command.pipeline_for_update(pipeline).await?.ok_or_else(Failure::not_found)?;
     let outcome = command.hold_environment(pipeline.id, name, (reason.as_str(), until)).await?;
-    check(outcome, name)?;
+    check(command, pipeline.id, name, outcome).await?;
     let principal = command.principal();
     let by = Person { id: principal.user_id.to_string(), name: principal.user_name.clone() };
     let hold = EnvironmentHold { by, reason: request.reason, since: now, until };
@@ -40,20 +43,35 @@ pub async fn hold(
 }
 
 /// Ends the hold of an environment.
+#[boxed_futures]
 pub async fn end(
     command: &mut Command,
     pipeline: &PipelineName,
     name: &str,
 ) -> Result<HeldEnvironment, Failure> {
     let pipeline = command.pipeline_for_update(pipeline).await?.ok_or_else(Failure::not_found)?;
-    check(command.end_hold(pipeline.id, name).await?, name)?;
+    let outcome = command.end_hold(pipeline.id, name).await?;
+    check(command, pipeline.id, name, outcome).await?;
     Ok(HeldEnvironment { pipeline_id: pipeline.id.to_string(), name: name.to_owned(), hold: None })
 }
 
-fn check(outcome: HoldOutcome, environment: &str) -> Result<(), Failure> {
+async fn check(
+    command: &mut Command,
+    pipeline: PipelineId,
+    environment: &str,
+    outcome: HoldOutcome,
+) -> Result<(), Failure> {
     match outcome {
         HoldOutcome::Done => Ok(()),
-        HoldOutcome::Missing => Err(Failure::not_found()),
+        HoldOutcome::Missing => {
+            let known = command.known_names(&[pipeline]).await?;
+            let missing = known.unknown_lasting([environment]).into_iter().next();
+            Err(missing.and_then(|missing| missing.suggestion).map_or_else(Failure::not_found, |suggestion| {
+                let detail =
+                    format!("The pipeline has no lasting environment of this name. Did you mean `{suggestion}`?");
+                Failure::new(Code::NotFound, detail).with("suggestion", suggestion.into())
+            }))
+        }
         HoldOutcome::HeldByOther { by, name, reason, until } => Err(Failure::new(
             Code::InvalidState,
             format!(

@@ -5,7 +5,10 @@ use greenroom_api_types::environment::{
 };
 use greenroom_api_types::session::SessionDeployment;
 use greenroom_api_types::token::TokenKind;
-use greenroom_domain::definition::{DEFAULT_FORCE_ROLE, Definition, EphemeralSettings};
+use greenroom_boxed_futures::boxed_futures;
+use greenroom_domain::definition::{
+    DEFAULT_FORCE_ROLE, DEFAULT_MAX_STAY_SECONDS, Definition, EphemeralSettings, nearest,
+};
 use greenroom_domain::id::{EnvironmentId, PipelineId};
 use greenroom_domain::pipeline::Pipeline;
 use greenroom_domain::slug::Slug;
@@ -14,10 +17,11 @@ use greenroom_store::environment::{Environment, LockView};
 use greenroom_store::environment_definition::DefinedEnvironment;
 use uuid::Uuid;
 
-use crate::app::failure::{Code, Failure};
-use crate::app::web_url::WebUrls;
+use crate::failure::{Code, Failure};
+use crate::web_url::WebUrls;
 
 /// Updates a pipeline's named environments to match its definition.
+#[boxed_futures]
 pub async fn define(
     command: &mut Command,
     pipeline: PipelineId,
@@ -33,6 +37,7 @@ pub async fn define(
 
 /// Creates an environment from the template that its name matches, if there is one and its maximum is not
 /// reached.
+#[boxed_futures]
 pub async fn make_from_template(
     command: &mut Command,
     pipeline: &Pipeline,
@@ -41,7 +46,10 @@ pub async fn make_from_template(
     let stored = command.pipeline_definition(pipeline).await?;
     let definition: Definition = serde_json::from_value(stored).map_err(Failure::internal)?;
     let valid = name.parse::<Slug>().is_ok();
-    let template = definition.template_for(name).filter(|_| valid).ok_or_else(Failure::not_found)?;
+    let Some(template) = definition.template_for(name).filter(|_| valid) else {
+        let names = definition.ephemeral_environments.iter().map(|environment| environment.name.as_str());
+        return Err(missing(name, names));
+    };
     let environment = defined(name, &template.settings)?;
     let pattern = template.pattern();
     let max = i64::from(template.max);
@@ -51,6 +59,13 @@ pub async fn make_from_template(
     let detail =
         format!("There are {max} environments of `{pattern}` already, and no more are allowed. Release one.");
     Err(Failure::new(Code::TemplateFull, detail).with("template", pattern.into()).with("max", max.into()))
+}
+
+/// The failure for a name that no environment of the pipeline has: names the nearest of `known`, if there is one.
+pub fn missing<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Failure {
+    let Some(suggestion) = nearest(name, known) else { return Failure::not_found() };
+    let detail = format!("The pipeline has no environment of this name. Did you mean `{suggestion}`?");
+    Failure::new(Code::NotFound, detail).with("suggestion", suggestion.into())
 }
 
 fn defined(name: &str, settings: &EphemeralSettings) -> Result<DefinedEnvironment, Failure> {
@@ -66,6 +81,9 @@ fn defined(name: &str, settings: &EphemeralSettings) -> Result<DefinedEnvironmen
         force_role: settings.force.as_ref().map_or(DEFAULT_FORCE_ROLE, |force| force.role),
         force_reason_required: settings.force.is_some_and(|force| force.reason.is_some()),
         handover_grace_seconds: settings.handover.map(|rule| seconds(rule.grace_seconds)).transpose()?,
+        max_stay_seconds: seconds(
+            settings.queue.map_or(DEFAULT_MAX_STAY_SECONDS, |rule| rule.max_stay_seconds),
+        )?,
     })
 }
 

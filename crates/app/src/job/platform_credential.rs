@@ -2,16 +2,18 @@
 //! them.
 
 use greenroom_api_types::runner::{Credential, CredentialKind, CredentialRequest, CredentialResponse};
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::secret::{Usage, UsageKind};
 use greenroom_store::job::JobCredentials;
 use greenroom_store::secret::CredentialOutcome;
 
-use crate::app::App;
-use crate::app::failure::Failure;
-use crate::app::job::refusal::{fence_outdated, gone};
-use crate::app::secret::sealing::open_step_secrets;
+use crate::App;
+use crate::failure::Failure;
+use crate::job::refusal::{fence_outdated, gone};
+use crate::secret::sealing::open_step_secrets;
 
 /// Returns the credential for a host, and records that it was read. A repeated request returns the same one.
+#[boxed_futures]
 pub async fn read(
     app: &App,
     credentials: JobCredentials<'_>,
@@ -22,7 +24,8 @@ pub async fn read(
         CredentialKind::Registry => UsageKind::Registry,
     };
     let usage = Usage::new(kind, &request.host).map_err(|error| Failure::field("/host", error))?;
-    let accepted = match app.store.job_credential(credentials, &usage).await? {
+    let requested = request.repository.as_deref();
+    let accepted = match app.store.job_credential(credentials, &usage, requested).await? {
         CredentialOutcome::Accepted(None) => return Ok(CredentialResponse::default()),
         CredentialOutcome::Accepted(Some(accepted)) => accepted,
         CredentialOutcome::Denied(detail) => {
