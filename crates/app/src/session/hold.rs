@@ -1,5 +1,6 @@
 //! What a session's user does with it: deploying, renewing its lease, sending heartbeats, releasing it.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::environment::LockCommand;
 use greenroom_domain::id::{DeploymentId, PipelineId, SessionId};
 use greenroom_domain::policy::Action;
@@ -9,14 +10,16 @@ use greenroom_store::deployment::{DeploymentRecord, NewSessionDeployment};
 use greenroom_store::lock::{LockedEnvironment, NewSession};
 use uuid::Uuid;
 
-use crate::app::command::{CommandRequest, Interruption, Replayable};
-use crate::app::failure::{Code, Failure};
-use crate::app::pipeline_role;
-use crate::app::session::locked::{apply, live_pipeline, lock_held, lock_place, not_active, own_session};
-use crate::app::session::view::{Render, SessionView, read_view};
-use crate::app::session::{Place, fast_path, parse_branch};
+use crate::command::{CommandRequest, Interruption, Replayable};
+use crate::failure::{Code, Failure};
+use crate::pipeline_role;
+use crate::session::locked::{apply, live_pipeline, lock_held, lock_place, not_active, own_session};
+use crate::session::view::{Render, SessionView, read_view};
+use crate::session::{Place, fast_path, parse_branch};
+use crate::trace;
 
 /// Accepts a deployment, and renews the lease.
+#[boxed_futures]
 pub async fn deploy(
     command: &mut Command,
     place: &Place,
@@ -32,12 +35,14 @@ pub async fn deploy(
     let (new, user) = (DeploymentId::from(Uuid::now_v7()), command.principal().user_id);
     let deployment = NewSessionDeployment { session: id, created_by: user, commit_id: commit.as_str() };
     command.create_deployment(&locked, new, deployment).await?;
+    trace::record(command, new).await?;
     if let Some(branch) = &branch {
         command.set_branch(new, branch.as_str()).await?;
     }
     command.deployment_record(new).await?.ok_or_else(Failure::not_found)
 }
 
+#[boxed_futures]
 pub async fn renew(command: &mut Command, place: &Place, id: SessionId) -> Result<SessionView, Failure> {
     let mut locked = lock_held(command, place, id).await?;
     renew_locked(command, &mut locked, id).await?;
@@ -79,7 +84,8 @@ pub async fn heartbeat<R: Replayable>(
 async fn heartbeat_in(command: &mut Command, place: &Place, id: SessionId) -> Result<SessionView, Failure> {
     let mut locked = lock_place(command, place).await?;
     let session = own_session(command, &locked, id).await?;
-    if session.status.is_live() {
+    // A turn that was due during an absence of the installation is extended by the command.
+    if session.status.is_live() || session.unsettled {
         apply(command, &mut locked, LockCommand::Heartbeat(id)).await?;
     }
     // The settling may have ended the session, because its lease or its place in the queue has expired.

@@ -1,5 +1,6 @@
 //! Locking the environment of a session, and applying the domain's lock commands to it.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::environment::{LockCommand, Refusal};
 use greenroom_domain::id::SessionId;
 use greenroom_domain::pipeline::{Pipeline, PipelineStatus};
@@ -9,15 +10,17 @@ use greenroom_store::lock::{LockedEnvironment, NewSession};
 use greenroom_store::pipeline::PipelineName;
 use greenroom_store::session::Session;
 
-use crate::app::failure::{Code, Failure};
-use crate::app::session::refusal::{self, RefusedRequest};
-use crate::app::session::{ClaimRequest, Place};
+use crate::failure::{Code, Failure};
+use crate::session::refusal::{self, RefusedRequest};
+use crate::session::{ClaimRequest, Place};
 
+#[boxed_futures]
 pub async fn lock_place(command: &mut Command, place: &Place) -> Result<LockedEnvironment, Failure> {
     let pipeline = pipeline(command, &place.pipeline).await?;
     lock(command, &pipeline, place).await
 }
 
+#[boxed_futures]
 pub async fn lock(
     command: &mut Command,
     pipeline: &Pipeline,
@@ -26,7 +29,9 @@ pub async fn lock(
     command.lock_environment(pipeline.id, &place.environment).await?.ok_or_else(Failure::not_found)
 }
 
-/// Locks the environment for an action of its holder. Fails with the reason if the session is not active.
+/// Locks the environment for an action of its holder. Fails with the reason if the session is not active. Whether an
+/// unsettled session is active is decided by the command, which extends turns after an absence.
+#[boxed_futures]
 pub async fn lock_held(
     command: &mut Command,
     place: &Place,
@@ -34,17 +39,19 @@ pub async fn lock_held(
 ) -> Result<LockedEnvironment, Failure> {
     let locked = lock_place(command, place).await?;
     let session = own_session(command, &locked, id).await?;
-    if session.status != SessionStatus::Active {
+    if session.status != SessionStatus::Active && !session.unsettled {
         return Err(not_active(command, &locked, id).await?);
     }
     Ok(locked)
 }
 
 /// Finds a pipeline, archived or not: environments of an archived one can still be released.
+#[boxed_futures]
 pub async fn pipeline(command: &mut Command, name: &PipelineName) -> Result<Pipeline, Failure> {
     command.pipeline(name).await?.ok_or_else(Failure::not_found)
 }
 
+#[boxed_futures]
 pub async fn live_pipeline(command: &mut Command, name: &PipelineName) -> Result<Pipeline, Failure> {
     let pipeline = pipeline(command, name).await?;
     if pipeline.status == PipelineStatus::Archived {
@@ -55,6 +62,7 @@ pub async fn live_pipeline(command: &mut Command, name: &PipelineName) -> Result
 }
 
 /// Reads a session, which must be the principal's own.
+#[boxed_futures]
 pub async fn own_session(
     command: &mut Command,
     locked: &LockedEnvironment,
@@ -64,6 +72,7 @@ pub async fn own_session(
     if command.principal().owns(session.owner()) { Ok(session) } else { Err(refusal::not_own()) }
 }
 
+#[boxed_futures]
 pub async fn apply(
     command: &mut Command,
     locked: &mut LockedEnvironment,
@@ -79,6 +88,7 @@ pub async fn apply(
 }
 
 /// Returns why a claim was refused, with what the caller can do instead.
+#[boxed_futures]
 pub async fn refused(
     command: &mut Command,
     locked: &LockedEnvironment,
@@ -93,6 +103,7 @@ pub async fn refused(
 }
 
 /// Returns why a session is not active.
+#[boxed_futures]
 pub async fn not_active(
     command: &mut Command,
     locked: &LockedEnvironment,

@@ -1,6 +1,7 @@
 //! Transferring a session to another member, ahead of the queue. A service account can't be given one: a session of
 //! it belongs to a token, and a transfer names a user.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::environment::LockCommand;
 use greenroom_domain::id::{SessionId, UserId};
 use greenroom_domain::lease::LeaseTerms;
@@ -13,12 +14,13 @@ use greenroom_store::lock::NewSession;
 use jiff::SignedDuration;
 use uuid::Uuid;
 
-use crate::app::failure::Failure;
-use crate::app::session::Place;
-use crate::app::session::locked::{lock_held, not_active, pipeline};
-use crate::app::session::view::{SessionView, read_view};
+use crate::failure::Failure;
+use crate::session::Place;
+use crate::session::locked::{lock_held, not_active, pipeline};
+use crate::session::view::{SessionView, read_view};
 
 /// Ends the session and starts one of the other user, with a new fence, in one transaction.
+#[boxed_futures]
 pub async fn transfer(
     command: &mut Command,
     place: &Place,
@@ -56,6 +58,7 @@ pub async fn transfer(
         lineage: &[],
         kind: TokenKind::User,
         terms: LeaseTerms { length: length.min(longest), max_length: longest },
+        max_stay: locked.max_stay,
         can_force: false,
         places: 0,
         is_at_session_limit: false,

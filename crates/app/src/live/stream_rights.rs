@@ -7,14 +7,19 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{BrowserSessionId, OrganizationId, RunnerId, TokenId};
 use greenroom_domain::principal::{Credential, Principal};
 use greenroom_domain::role::Role;
 use greenroom_store::job::RunnerPrincipal;
-use greenroom_store::{Store, StoreError, with_db_timeout};
+use greenroom_store::{Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(700);
+
+/// Shorter than that of other background work: a check that began in an outage can wait for a connection that
+/// stays silent, and until it ends, a revoked token keeps its streams.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Default)]
 pub struct StreamRights {
@@ -41,6 +46,7 @@ pub struct RightsWatch {
     ended: CancellationToken,
 }
 
+#[boxed_futures]
 impl StreamRights {
     pub fn watch(&self, principal: &Principal) -> RightsWatch {
         self.watch_key(match principal.credential {
@@ -72,11 +78,16 @@ impl StreamRights {
                 () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
             // Streams stay open while the database is unavailable: no new data can reach them either.
-            if let Err(error) = self.check(&store).await {
-                tracing::warn!(
+            match tokio::time::timeout(CHECK_TIMEOUT, self.check(&store)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::warn!(
                     error = &error as &dyn std::error::Error,
                     "could not check the rights of open streams"
-                );
+                ),
+                Err(_) => tracing::warn!(
+                    timeout = ?CHECK_TIMEOUT,
+                    "could not check the rights of open streams in time"
+                ),
             }
         }
     }
@@ -95,15 +106,15 @@ impl StreamRights {
         let (mut roles, mut browser_roles, mut active) = (HashMap::new(), HashMap::new(), HashSet::new());
         if !tokens.is_empty() {
             let ids: Vec<TokenId> = tokens.iter().copied().collect();
-            roles = with_db_timeout(store.token_roles(&ids)).await?;
+            roles = store.token_roles(&ids).await?;
         }
         if !browsers.is_empty() {
             let ids: Vec<(BrowserSessionId, OrganizationId)> = browsers.iter().copied().collect();
-            browser_roles = with_db_timeout(store.browser_roles(&ids)).await?;
+            browser_roles = store.browser_roles(&ids).await?;
         }
         if !runners.is_empty() {
             let ids: Vec<(OrganizationId, RunnerId)> = runners.iter().copied().collect();
-            active = with_db_timeout(store.active_runners(&ids)).await?;
+            active = store.active_runners(&ids).await?;
         }
         self.watched().retain(|key, entry| {
             // A stream that was opened during the queries is checked in the next round.
@@ -126,6 +137,7 @@ impl StreamRights {
     }
 }
 
+#[boxed_futures]
 impl RightsWatch {
     pub fn has_ended(&self) -> bool {
         self.ended.is_cancelled()

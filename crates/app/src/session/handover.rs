@@ -1,5 +1,6 @@
 //! Requests for hand-over: a place in the queue, and a deadline for the holder's response.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::definition::{DEFAULT_HANDOVER_GRACE_SECONDS, HANDOVER_GRACE_SECONDS};
 use greenroom_domain::environment::{Effect, LockCommand, Refusal};
 use greenroom_domain::id::SessionId;
@@ -12,17 +13,18 @@ use greenroom_store::lock::{LockedEnvironment, NewSession};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use crate::app::environment::lock;
-use crate::app::failure::{Code, Failure};
-use crate::app::next_action::Base;
-use crate::app::pipeline_role;
-use crate::app::session::claim::{lease_terms, lock_places, new_claim, new_session};
-use crate::app::session::locked::{live_pipeline, lock_held, lock_place, not_active, refused};
-use crate::app::session::view::{SessionView, read_view};
-use crate::app::session::{ClaimRequest, Place, ValidatedClaim};
+use crate::environment::lock;
+use crate::failure::{Code, Failure};
+use crate::next_action::Base;
+use crate::pipeline_role;
+use crate::session::claim::{lease_terms, lock_places, new_claim, new_session};
+use crate::session::locked::{live_pipeline, lock_held, lock_place, not_active, refused};
+use crate::session::view::{SessionView, read_view};
+use crate::session::{ClaimRequest, Place, ValidatedClaim};
 
 /// Requests the hand-over of a session from its holder. Returns the requester's own session, which is queued.
 /// A session of the requester that is queued already is used unchanged.
+#[boxed_futures]
 pub async fn request(
     command: &mut Command,
     place: &Place,
@@ -39,7 +41,7 @@ pub async fn request(
     let mut locked = lock_place(command, place).await?;
     let grace = grace_of(&locked, grace)?;
     let held = command.session(locked.id, of).await?.ok_or_else(Failure::not_found)?;
-    if held.status != SessionStatus::Active {
+    if held.status != SessionStatus::Active && !held.unsettled {
         return Err(not_active(command, &locked, of).await?);
     }
     let lineage = command.principal().lineage.clone();
@@ -83,11 +85,13 @@ fn grace_of(locked: &LockedEnvironment, requested: Option<i64>) -> Result<Signed
 
 /// Accepts a request and releases the environment. It is granted to the first in the queue, which need not be
 /// the requester.
+#[boxed_futures]
 pub async fn accept(command: &mut Command, place: &Place, id: SessionId) -> Result<SessionView, Failure> {
     respond(command, place, LockCommand::AcceptHandover(id), id, None).await
 }
 
 /// Declines a request. The requester stays in the queue.
+#[boxed_futures]
 pub async fn decline(
     command: &mut Command,
     place: &Place,
