@@ -1,6 +1,7 @@
 //! Claiming an environment: on the fast path if the claim allows it, else on the slow path, which also
 //! returns the reason of a refusal.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::environment::{Effect, LockCommand};
 use greenroom_domain::id::{DeploymentId, SessionId, TokenId};
 use greenroom_domain::lease::LeaseTerms;
@@ -18,13 +19,14 @@ use greenroom_store::pipeline::PipelineName;
 use jiff::SignedDuration;
 use uuid::Uuid;
 
-use crate::app::command::{CommandRequest, Interruption, Replayable};
-use crate::app::environment;
-use crate::app::failure::{Code, Failure};
-use crate::app::pipeline_role;
-use crate::app::session::locked::{live_pipeline, lock, refused};
-use crate::app::session::view::{Render, SessionView, read_view};
-use crate::app::session::{ClaimMode, ClaimRequest, Place, ValidatedClaim, fast_path};
+use crate::command::{CommandRequest, Interruption, Replayable};
+use crate::environment;
+use crate::failure::{Code, Failure};
+use crate::pipeline_role;
+use crate::session::locked::{live_pipeline, lock, refused};
+use crate::session::view::{Render, SessionView, read_view};
+use crate::session::{ClaimMode, ClaimRequest, Place, ValidatedClaim, fast_path, outcome};
+use crate::trace;
 
 /// Claims an environment, queues for it or takes it over. Chooses between the fast and the slow path.
 pub async fn claim<R: Replayable>(
@@ -34,12 +36,12 @@ pub async fn claim<R: Replayable>(
     render: Render<R>,
 ) -> Result<R, Interruption> {
     if request.key.is_none()
-        && let Some(view) = fast_path::claim(request, place, claim).await?
+        && let Some(result) = fast_path::claim(request, place, claim).await.transpose()
     {
-        return Ok(render(request.web_urls(), view)?);
+        return Ok(render(request.web_urls(), outcome::counted(result)?)?);
     }
     let mut command = request.open().await?;
-    match claim_in(&mut command, request, place, claim).await {
+    match outcome::counted(claim_in(&mut command, request, place, claim).await) {
         Ok(view) => command.finish(render(request.web_urls(), view)?).await,
         // The refusal reports the lock after expired leases were settled, so the settling is committed first.
         Err(refused) if reports_lock(refused.code) => {
@@ -72,6 +74,7 @@ fn reports_lock(code: Code) -> bool {
 }
 
 /// Claims an environment, queues for it or takes it over, on the slow path.
+#[boxed_futures]
 pub async fn claim_on_slow_path(
     command: &mut Command,
     place: &Place,
@@ -98,12 +101,14 @@ pub async fn claim_on_slow_path(
 
 /// Locks and counts the queue places of the user's `ci` and `agent` tokens. Precedes the lock of the
 /// environment.
+#[boxed_futures]
 pub async fn lock_places(command: &mut Command) -> Result<i64, Failure> {
     let (user, kind) = (command.principal().user_id, command.principal().token_kind);
     Ok(if kind == TokenKind::User { 0 } else { command.lock_queue_places_of(user).await? })
 }
 
 /// Claims an environment whose row the command has locked.
+#[boxed_futures]
 pub async fn claim_locked(
     command: &mut Command,
     locked: &mut LockedEnvironment,
@@ -145,6 +150,7 @@ pub async fn claim_locked(
             commit_id: commit.as_str(),
         };
         command.create_deployment(locked, id, new).await?;
+        trace::record(command, id).await?;
         if let Some(branch) = &branch {
             command.set_branch(id, branch.as_str()).await?;
         }
@@ -164,6 +170,7 @@ pub async fn claim_locked(
 }
 
 /// Makes a claim with the rights that the principal has now.
+#[boxed_futures]
 pub async fn new_claim<'a>(
     command: &mut Command,
     lineage: &'a [TokenId],
@@ -179,6 +186,7 @@ pub async fn new_claim<'a>(
         lineage,
         kind: principal.token_kind,
         terms,
+        max_stay: locked.max_stay,
         can_force: role >= locked.force_role && principal.token_allow_force,
         places,
         is_at_session_limit: false,

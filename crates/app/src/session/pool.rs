@@ -15,16 +15,16 @@ use greenroom_store::pipeline::PipelineName;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::app::command::{CommandRequest, Interruption, Replayable};
-use crate::app::environment::lock;
-use crate::app::failure::{Code, Failure};
-use crate::app::next_action::{Base, body};
-use crate::app::session::claim::claim_locked;
-use crate::app::session::locked::live_pipeline;
-use crate::app::session::refusal::RefusedRequest;
-use crate::app::session::view::{Render, SessionView};
-use crate::app::session::waiting::{WakeReason, wait_for_event};
-use crate::app::session::{ClaimRequest, ValidatedClaim};
+use crate::command::{CommandRequest, Interruption, Replayable};
+use crate::environment::lock;
+use crate::failure::{Code, Failure};
+use crate::next_action::{Base, body};
+use crate::session::claim::claim_locked;
+use crate::session::locked::live_pipeline;
+use crate::session::refusal::RefusedRequest;
+use crate::session::view::{Render, SessionView};
+use crate::session::waiting::{WakeReason, wait_for_event};
+use crate::session::{ClaimRequest, ValidatedClaim, outcome};
 
 const MAX_LABELS: usize = 20;
 /// A refusal lists at most this many of a pool's environments or labels.
@@ -43,8 +43,21 @@ pub async fn claim<R: Replayable>(
     pool: PoolClaim<'_>,
     render: Render<R>,
 ) -> Result<R, Interruption> {
+    attempt(request, pool, true, render).await
+}
+
+/// Claims once. Of the attempts of one request that find no free environment, only the last one is counted.
+async fn attempt<R: Replayable>(
+    request: &CommandRequest<'_>,
+    pool: PoolClaim<'_>,
+    is_last: bool,
+    render: Render<R>,
+) -> Result<R, Interruption> {
     let mut command = request.open().await?;
-    let view = claim_in(&mut command, pool).await?;
+    let view = match claim_in(&mut command, pool).await {
+        Err(failure) if !is_last && failure.code == Code::PoolExhausted => return Err(failure.into()),
+        result => outcome::counted(result)?,
+    };
     command.finish(render(request.web_urls(), view)?).await
 }
 
@@ -59,7 +72,7 @@ pub async fn claim_within<R: Replayable>(
     let mut events = request.app.feed.subscribe(request.principal.organization_id);
     let mut is_last = false;
     loop {
-        match claim(request, pool, render).await {
+        match attempt(request, pool, is_last, render).await {
             Err(interruption)
                 if !is_last
                     && (interruption.has_code(Code::PoolExhausted) || interruption.is_transient()) => {}

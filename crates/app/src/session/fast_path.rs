@@ -2,6 +2,7 @@
 //! nothing. Everything else takes the slow path (`claim.rs`, `hold.rs`), which also returns the reason of a
 //! refusal.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::environment::Refusal;
 use greenroom_domain::id::SessionId;
 use greenroom_domain::pipeline::PipelineStatus;
@@ -10,12 +11,12 @@ use greenroom_store::grant::{FastPathResult, GrantRequest, PlainClaim};
 use greenroom_store::{Command, Store, StoreError};
 use uuid::Uuid;
 
-use crate::app::command::{CommandRequest, notify};
-use crate::app::failure::Failure;
-use crate::app::pipeline_role;
-use crate::app::session::refusal::{self, RefusedRequest};
-use crate::app::session::view::SessionView;
-use crate::app::session::{ClaimMode, ClaimRequest, Place};
+use crate::command::{CommandRequest, notify};
+use crate::failure::Failure;
+use crate::pipeline_role;
+use crate::session::refusal::{self, RefusedRequest};
+use crate::session::view::SessionView;
+use crate::session::{ClaimMode, ClaimRequest, Place};
 
 /// A plain claim of one request.
 struct Grant<'a> {
@@ -35,6 +36,7 @@ async fn grant(store: &Store, batch: &[Grant<'_>]) -> Result<Vec<Option<FastPath
 }
 
 /// Claims in its own transaction. Returns `None` if the claim needs the slow path.
+#[boxed_futures]
 pub async fn claim(
     request: &CommandRequest<'_>,
     place: &Place,
@@ -76,6 +78,7 @@ async fn refuse(request: &CommandRequest<'_>, place: &Place, claim: &ClaimReques
 
 /// Claims within a command, which stores its response under an idempotency key. Returns `None` if the claim
 /// needs the slow path.
+#[boxed_futures]
 pub async fn claim_in(
     command: &mut Command,
     request: &CommandRequest<'_>,
@@ -88,6 +91,7 @@ pub async fn claim_in(
 }
 
 /// Releases in its own transaction. Returns `None` if the release needs the slow path.
+#[boxed_futures]
 pub async fn release(
     request: &CommandRequest<'_>,
     place: &Place,

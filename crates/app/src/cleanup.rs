@@ -1,5 +1,6 @@
 //! Failed clean-ups: repeating the teardown, or giving it up.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::cleanup::NotRepeated;
 use greenroom_domain::environment::LockCommand;
 use greenroom_domain::text::{CommitId, Reason};
@@ -8,11 +9,13 @@ use greenroom_store::deployment::DeploymentRecord;
 use greenroom_store::environment::Environment;
 use greenroom_store::lock::LockedEnvironment;
 
-use crate::app::failure::{Code, Failure};
-use crate::app::session::Place;
-use crate::app::session::locked::{apply, lock_place};
+use crate::failure::{Code, Failure};
+use crate::session::Place;
+use crate::session::locked::{apply, lock_place};
+use crate::trace;
 
 /// Repeats a failed teardown, unless it would destroy what a session has deployed.
+#[boxed_futures]
 pub async fn repeat(
     command: &mut Command,
     place: &Place,
@@ -23,7 +26,10 @@ pub async fn repeat(
     let locked = lock(command, place).await?;
     let repeated = command.repeat_cleanup(&locked, commit.as_ref().map(CommitId::as_str)).await?;
     match repeated {
-        Ok(id) => command.deployment_record(id).await?.ok_or_else(Failure::not_found),
+        Ok(id) => {
+            trace::record(command, id).await?;
+            command.deployment_record(id).await?.ok_or_else(Failure::not_found)
+        }
         Err(NotRepeated::NotFailed) => Err(not_failed()),
         Err(NotRepeated::SlotTaken(deployment)) => Err(Failure::new(
             Code::InvalidState,
@@ -40,6 +46,7 @@ pub async fn repeat(
 }
 
 /// Marks the environment as clean, whatever is left there.
+#[boxed_futures]
 pub async fn give_up(command: &mut Command, place: &Place, reason: &str) -> Result<Environment, Failure> {
     let reason = Reason::new(reason).map_err(|error| Failure::field("/reason", error))?;
     let locked = lock(command, place).await?;

@@ -7,6 +7,7 @@ pub mod handover;
 pub mod hold;
 pub mod live;
 pub mod locked;
+mod outcome;
 pub mod pool;
 pub mod read;
 pub mod refusal;
@@ -17,7 +18,7 @@ pub mod waiting;
 use greenroom_domain::text::{Branch, CommitId, Reason};
 use greenroom_store::pipeline::PipelineName;
 
-use crate::app::failure::Failure;
+use crate::failure::Failure;
 
 /// The environment of a session, as the path of a request names it.
 #[derive(Clone, Debug)]

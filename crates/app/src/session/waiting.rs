@@ -16,13 +16,13 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::app::App;
-use crate::app::command::{CommandRequest, Interruption, OpenCommand, OperationKey, Replayable, notify};
-use crate::app::failure::Failure;
-use crate::app::session::claim::claim_on_slow_path;
-use crate::app::session::locked::{apply, lock_place, not_active, refused};
-use crate::app::session::view::{Render, SessionView, read_view};
-use crate::app::session::{ClaimMode, ClaimRequest, Place};
+use crate::App;
+use crate::command::{CommandRequest, Interruption, OpenCommand, OperationKey, Replayable, notify};
+use crate::failure::Failure;
+use crate::session::claim::claim_on_slow_path;
+use crate::session::locked::{apply, lock_place, not_active, refused};
+use crate::session::view::{Render, SessionView, read_view};
+use crate::session::{ClaimMode, ClaimRequest, Place, outcome};
 
 /// Fallback poll interval: a deadline can pass without an event, and events can arrive late.
 const POLL_INTERVAL: Duration = Duration::from_secs(3);
@@ -44,7 +44,7 @@ pub async fn claim<R: Replayable>(
     let mut events = app.feed.subscribe(organization);
     let mut command = request.open().await?;
     let queued = ClaimRequest { mode: ClaimMode::Queue, ..claim.clone() };
-    let view = claim_on_slow_path(&mut command, place, &queued).await?;
+    let view = outcome::counted(claim_on_slow_path(&mut command, place, &queued).await)?;
     let id = view.session.id;
     if view.session.status != SessionStatus::Queued {
         return command.finish(render(request.web_urls(), view)?).await;
