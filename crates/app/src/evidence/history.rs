@@ -2,20 +2,23 @@
 
 use greenroom_api_types::failure::{Failure as FailureView, FailureHistory, FailureNote, WriteFailureNote};
 use greenroom_api_types::person::Person;
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::principal::Principal;
+use greenroom_domain::text::Note;
 use greenroom_store::Command;
 use greenroom_store::failure::{FailureFilter, FailureRecord};
 use greenroom_store::page::{Page, PageResult, Total};
 use greenroom_store::pipeline::PipelineName;
 
 use super::view::{end_view, evidence_status, note_view};
-use crate::app::App;
-use crate::app::failure::Failure;
+use crate::App;
+use crate::failure::Failure;
 
 const MAX_NOTE_CHARACTERS: usize = 2_000;
 const NEWEST: i64 = 20;
 
 /// Returns all failures with one fingerprint that the token has access to.
+#[boxed_futures]
 pub async fn history(app: &App, principal: &Principal, fingerprint: &str) -> Result<FailureHistory, Failure> {
     let (organization, within) = (principal.organization_id, &principal.pipelines);
     let known = app.store.known_failure(organization, fingerprint, None, within).await?;
@@ -38,6 +41,7 @@ pub async fn history(app: &App, principal: &Principal, fingerprint: &str) -> Res
 }
 
 /// Returns failures, newest first; those of one pipeline if it is named.
+#[boxed_futures]
 pub async fn list(
     app: &App,
     principal: &Principal,
@@ -56,18 +60,15 @@ pub async fn list(
 }
 
 /// Writes the note about a fingerprint, or deletes it. Returns the note.
+#[boxed_futures]
 pub async fn write_note(
     command: &mut Command,
     fingerprint: &str,
     request: &WriteFailureNote,
 ) -> Result<Option<FailureNote>, Failure> {
-    let text = request.text.trim();
-    if text.chars().count() > MAX_NOTE_CHARACTERS {
-        return Err(Failure::field("/text", format!("must have {MAX_NOTE_CHARACTERS} characters at most")));
-    }
-    if text.chars().any(|character| character.is_control() && character != '\n') {
-        return Err(Failure::field("/text", "must not contain control characters"));
-    }
+    let text = Note::<MAX_NOTE_CHARACTERS>::optional(&request.text);
+    let text = text.map_err(|error| Failure::field("/text", error))?;
+    let text = text.as_ref().map(Note::as_str).unwrap_or_default();
     let written = command.write_failure_note(fingerprint, text).await?;
     Ok(written.ok_or_else(Failure::not_found)?.map(note_view))
 }

@@ -7,15 +7,18 @@ mod running;
 mod view;
 
 use greenroom_api_types::evidence::{AvailableModel, DeploymentEvidence, EvidenceAction};
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::failure::EvidenceStatus;
 use greenroom_domain::id::{DeploymentId, StepRunId};
 use greenroom_domain::principal::Principal;
 use greenroom_store::failure::FailureRecord;
-
-use crate::app::App;
-use crate::app::failure::{Code, Failure};
-use crate::app::next_action::API_ROOT;
 use view::FailureContext;
+
+use crate::App;
+use crate::evidence::bundle::DeployedBy;
+use crate::failure::{Code, Failure};
+use crate::next_action::API_ROOT;
+use crate::web_url::WebUrls;
 
 /// The number of lines of a response, unless the request names another.
 pub const DEFAULT_LINES: u64 = 40;
@@ -32,6 +35,7 @@ pub struct EvidenceRequest {
 }
 
 /// Returns the evidence of a deployment's failures.
+#[boxed_futures]
 pub async fn read(
     app: &App,
     principal: &Principal,
@@ -74,6 +78,25 @@ pub async fn read(
         model,
         actions,
     })
+}
+
+/// Returns the evidence as one text, for a coding agent.
+#[boxed_futures]
+pub async fn render(
+    app: &App,
+    principal: &Principal,
+    deployment: DeploymentId,
+    evidence: &DeploymentEvidence,
+    urls: WebUrls<'_>,
+) -> Result<String, Failure> {
+    let found = app.store.deployment_record(principal.organization_id, deployment).await?;
+    let found = found.ok_or_else(Failure::not_found)?;
+    let session = found.environment.zip(found.session_id);
+    let deployed_by = DeployedBy {
+        pipeline: found.pipeline_slug,
+        session: session.map(|((_, environment), session)| (environment, session.to_string())),
+    };
+    Ok(bundle::render(evidence, &deployed_by, principal, urls))
 }
 
 async fn available_model(app: &App, principal: &Principal) -> Result<Option<AvailableModel>, Failure> {

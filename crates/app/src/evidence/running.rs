@@ -6,8 +6,8 @@ use greenroom_store::failure::RunningStep;
 use greenroom_worker::evidence::{MAX_RUNNING_BYTES, read_running};
 
 use super::view::{item_id, log_view, select_items};
-use crate::app::App;
-use crate::app::failure::Failure;
+use crate::App;
+use crate::failure::Failure;
 
 pub(super) async fn read(
     app: &App,

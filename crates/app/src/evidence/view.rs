@@ -11,8 +11,8 @@ use greenroom_domain::principal::Principal;
 use greenroom_store::failure as store;
 use greenroom_store::failure::{CollectedRecord, FailureRecord};
 
-use crate::app::App;
-use crate::app::failure::Failure;
+use crate::App;
+use crate::failure::Failure;
 
 /// What is read besides the failure itself.
 pub(super) struct FailureContext {
