@@ -2,8 +2,10 @@
 
 use greenroom_api_types::lasting_environment as wire;
 use greenroom_api_types::person::Person;
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::deployment::StageStatus;
 use greenroom_domain::id::OrganizationId;
+use greenroom_domain::text::CommitPrefix;
 use greenroom_store::Store;
 use greenroom_store::environment_list::EnvironmentFilter;
 use greenroom_store::freeze::ActiveFreeze;
@@ -12,15 +14,16 @@ use greenroom_store::lasting_environment::{
 };
 use greenroom_store::page::{Page, PageResult};
 
-use crate::app::failure::Failure;
+use crate::failure::Failure;
 
 /// Returns a page of the lasting environments of all pipelines that match the filter and are not archived. Of the
 /// filter, only the conditions on the pipeline count.
+#[boxed_futures]
 pub async fn list(
     store: &Store,
     organization: OrganizationId,
     filter: &EnvironmentFilter,
-    commit_id: Option<&str>,
+    commit_id: Option<&CommitPrefix>,
     page: Page,
 ) -> Result<PageResult<LastingRecord>, Failure> {
     let pipelines = store.listed_pipelines(organization, filter).await?;
@@ -54,6 +57,12 @@ pub fn history_view(record: HistoryRecord) -> wire::EnvironmentDeployment {
         commit_id: record.commit_id,
         branch: record.branch,
         by: person(record.by),
+        created_by: Some(person(record.created_by)),
+        overrides: record
+            .overrides
+            .into_iter()
+            .filter_map(|json| serde_json::from_value(json).ok())
+            .collect(),
         began_at: record.began_at,
         ended_at: record.ended_at,
         outcome: record.outcome.and_then(outcome_view),
