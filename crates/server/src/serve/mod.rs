@@ -1,33 +1,28 @@
 //! The listener: bounded headers, timeouts for receiving them and for sending the response, a bounded number
 //! of connections in total and per address, and a graceful shutdown. `axum::serve` has only the last.
-//! HTTP/1.1 only: distinguishing it from HTTP/2 takes reading the first bytes, for which hyper has no
-//! timeout, and the proxy in front supports HTTP/2 for browsers.
+//! With TLS the client chooses HTTP/2 or HTTP/1.1 in the handshake. Without it HTTP/1.1 only: distinguishing it from
+//! HTTP/2 takes reading the first bytes, for which hyper has no timeout.
+
+mod connection;
+mod streams;
+pub(crate) mod write_timeout;
 
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::Request;
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::{Service, service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
+use greenroom_app::limits::{ClientTiming, Limits};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::limits::{Limits, PeerAddress};
-use crate::write_timeout::WriteTimeout;
+use crate::serve::connection::Protocols;
+use crate::tls::Tls;
 
-const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// A client that reads nothing of its response for this long is disconnected.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-const MAX_HEADERS: usize = 64;
-const MAX_HEADER_BYTES: usize = 16 * 1024;
 const MAX_CONNECTIONS: usize = 10_000;
 /// File descriptors that are reserved for everything but clients: the database, files, other services.
 const RESERVED_FILES: usize = 256;
@@ -39,13 +34,15 @@ pub struct Connections {
     max: usize,
     /// The limits per address.
     limits: Option<Limits>,
+    header_timeout: Duration,
     /// How long a client may read nothing of its response.
     write_timeout: Duration,
 }
 
 impl Default for Connections {
     fn default() -> Self {
-        Self { max: MAX_CONNECTIONS, limits: None, write_timeout: WRITE_TIMEOUT }
+        let header_timeout = ClientTiming::default().header_timeout;
+        Self { max: MAX_CONNECTIONS, limits: None, header_timeout, write_timeout: WRITE_TIMEOUT }
     }
 }
 
@@ -62,13 +59,20 @@ impl Connections {
                 "the limit on open files (`ulimit -n`) allows fewer connections than configured"
             );
         }
-        Self { max, limits: Some(limits.clone()), ..Self::default() }
+        let header_timeout = limits.client_timing.header_timeout;
+        Self { max, limits: Some(limits.clone()), header_timeout, ..Self::default() }
     }
 
     /// Replaces the time for which a client may read nothing of its response.
     #[must_use]
     pub fn with_write_timeout(self, write_timeout: Duration) -> Self {
         Self { write_timeout, ..self }
+    }
+
+    /// Replaces the time that the head of a request may take, and for which a connection may be idle.
+    #[must_use]
+    pub fn with_header_timeout(self, header_timeout: Duration) -> Self {
+        Self { header_timeout, ..self }
     }
 }
 
@@ -79,20 +83,38 @@ fn max_open_files() -> Option<usize> {
     line.split_ascii_whitespace().next()?.parse().ok()
 }
 
+/// Where connections come from, and whether they are encrypted.
+pub struct Listener {
+    tcp: TcpListener,
+    tls: Option<Tls>,
+}
+
+impl Listener {
+    pub const fn new(tcp: TcpListener, tls: Option<Tls>) -> Self {
+        Self { tcp, tls }
+    }
+
+    pub const fn tls(&self) -> Option<&Tls> {
+        self.tls.as_ref()
+    }
+}
+
+impl From<TcpListener> for Listener {
+    fn from(tcp: TcpListener) -> Self {
+        Self { tcp, tls: None }
+    }
+}
+
 /// Serves until `stop` is canceled, then waits for open requests, at most for the shutdown grace.
 pub async fn serve(
-    listener: TcpListener,
+    listener: impl Into<Listener>,
     router: Router,
     accepted: Connections,
     stop: CancellationToken,
 ) -> io::Result<()> {
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
-        .max_headers(MAX_HEADERS)
-        .max_buf_size(MAX_HEADER_BYTES);
-    let graceful = GracefulShutdown::new();
+    let Listener { tcp, tls } = listener.into();
     let tasks = TaskTracker::new();
+    let protocols = Protocols::new(router, accepted.header_timeout, accepted.write_timeout, stop.clone());
     let connections = Arc::new(Semaphore::new(accepted.max));
 
     loop {
@@ -103,7 +125,7 @@ pub async fn serve(
         let Ok(permit) = permit else { break };
         let connected = tokio::select! {
             () = stop.cancelled() => break,
-            connected = listener.accept() => connected,
+            connected = tcp.accept() => connected,
         };
         let (stream, peer) = match connected {
             Ok((stream, peer)) => (stream, peer.ip()),
@@ -126,25 +148,23 @@ pub async fn serve(
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(error = &error as &dyn std::error::Error, "could not set TCP_NODELAY");
         }
-        let service = TowerToHyperService::new(router.clone());
-        let service = service_fn(move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(PeerAddress(peer));
-            service.call(request)
-        });
-        let stream = WriteTimeout::new(stream, accepted.write_timeout);
-        let connection = http.serve_connection(TokioIo::new(stream), service);
-        let connection = graceful.watch(connection);
+        let (protocols, tls) = (protocols.clone(), tls.clone());
         tasks.spawn(async move {
-            if let Err(error) = connection.await {
+            let ended = match tls {
+                None => protocols.serve_plain(stream, peer).await,
+                Some(tls) => protocols.serve_encrypted(stream, peer, &tls).await,
+            };
+            if let Err(error) = ended {
                 tracing::debug!(error = &error as &dyn std::error::Error, "a connection ended early");
             }
+            // A handshake counts as a connection, too.
             drop((permit, counted));
         });
     }
 
-    drop(listener);
+    drop(tcp);
     tasks.close();
-    if tokio::time::timeout(SHUTDOWN_GRACE, graceful.shutdown()).await.is_err() {
+    if tokio::time::timeout(SHUTDOWN_GRACE, tasks.wait()).await.is_err() {
         tracing::warn!("requests were still open after {} s and were cut off", SHUTDOWN_GRACE.as_secs());
     }
     Ok(())
