@@ -6,18 +6,17 @@ use std::sync::{Arc, Mutex};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::future::join_all;
+use greenroom_app::token_exchange::issuer_keys::{IssuerKeyCache, VerificationError};
 use greenroom_domain::id::SigningKeyId;
 use greenroom_domain::trust_policy::Issuer;
 use greenroom_keys::{KeyRing, SigningKey, SubjectToken, UnverifiedToken, VerifiedToken};
-use greenroom_outbound::{AllowList, OutboundClient};
+use greenroom_outbound::{AllowList, OrganizationNames, OutboundClient};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
-
-use super::{IssuerKeyCache, VerificationError};
 
 struct TestIssuer {
     address: String,
@@ -73,7 +72,7 @@ impl TestIssuer {
 
     async fn verify(&self, cache: &IssuerKeyCache, token: &str) -> Result<VerifiedToken, VerificationError> {
         let issuer = Issuer::new(&self.address).unwrap();
-        cache.verify(&issuer, SubjectToken::parse(token).unwrap()).await
+        cache.verify(&issuer, &organization("acme"), SubjectToken::parse(token).unwrap()).await
     }
 }
 
@@ -93,6 +92,10 @@ async fn respond(mut stream: TcpStream, documents: Arc<Mutex<Value>>) {
 fn cache() -> IssuerKeyCache {
     let allow = AllowList::new(["127.0.0.0/8".parse().unwrap()]);
     IssuerKeyCache::new(OutboundClient::new(allow))
+}
+
+fn organization(slug: &str) -> OrganizationNames {
+    OrganizationNames { id: format!("org_{slug}"), slug: slug.to_owned() }
 }
 
 fn is_unavailable(result: &Result<VerifiedToken, VerificationError>) -> bool {
@@ -170,4 +173,27 @@ async fn an_issuer_in_a_private_network_is_not_reached() {
     let result = issuer.verify(&cache, &issuer.token(0)).await;
     assert!(is_unavailable(&result), "{result:?}");
     assert_eq!(issuer.requests(), 0);
+}
+
+#[tokio::test]
+async fn an_organization_uses_only_keys_that_it_could_read_itself() {
+    let issuer = TestIssuer::start().await;
+    let cache_with =
+        |allow: &str| IssuerKeyCache::new(OutboundClient::new(AllowList::new([allow.parse().unwrap()])));
+    let verify = async |cache: &IssuerKeyCache, slug: &str| {
+        let (name, token) = (Issuer::new(&issuer.address).unwrap(), issuer.token(0));
+        cache.verify(&name, &organization(slug), SubjectToken::parse(&token).unwrap()).await
+    };
+    let narrow = cache_with("issuer=127.0.0.0/8@acme");
+    assert!(verify(&narrow, "acme").await.is_ok());
+    let refused = verify(&narrow, "globex").await;
+    assert!(is_unavailable(&refused), "{refused:?}");
+    assert_eq!(issuer.requests(), 2);
+    // Without entries of organizations, one organization's request serves all.
+    let shared = cache_with("issuer=127.0.0.0/8");
+    assert!(verify(&shared, "acme").await.is_ok() && verify(&shared, "globex").await.is_ok());
+    assert_eq!(issuer.requests(), 4);
+    let other_purpose = verify(&cache_with("registry=127.0.0.0/8"), "acme").await;
+    assert!(is_unavailable(&other_purpose), "{other_purpose:?}");
+    assert_eq!(issuer.requests(), 4);
 }
