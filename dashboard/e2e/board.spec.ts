@@ -3,6 +3,7 @@ import type { Locator, Page } from "@playwright/test";
 import { Api, createPipeline, environmentsOf, type TestPipeline } from "./support/api";
 import { expect, test } from "./support/fixtures";
 import { stackOf } from "./support/stack";
+import { within } from "./support/stalls";
 
 let pipeline: TestPipeline;
 
@@ -61,9 +62,12 @@ test("queue, turn and take", async ({ open }) => {
   const two = await open("secondDeveloper", path());
   await pipeline.claim("developer", "qa-1");
   await button(two, "qa-1", "Queue").click();
+  await expect(two.getByText(/Your place is kept until .*, also if you close this page\./)).toBeVisible();
   await expect(card(two, "qa-1").getByText(/In line/)).toBeVisible();
   await expect(card(one, "qa-1").getByText("1 in line")).toBeVisible();
   await button(one, "qa-1", "Release").click();
+  await expect(one.getByRole("dialog").getByText(/the next one gets it at once/)).toBeVisible();
+  await one.getByRole("dialog").getByRole("button", { name: "Release", exact: true }).click();
   await expect(two.getByText("qa-1 is yours: it is your turn.")).toBeVisible();
   await two.getByRole("button", { name: "Take it" }).first().click();
   await expect(card(two, "qa-1").getByText("Yours", { exact: true })).toBeVisible();
@@ -87,14 +91,17 @@ test("taken over by force: the displaced person reads who and why within two sec
   const other = await open("secondDeveloper", path());
   await expect(card(displaced, "qa-1").getByText("Yours", { exact: true })).toBeVisible();
   await button(other, "qa-1", "Ask for it").click();
-  await other.getByRole("button", { name: "Take over by force" }).click();
+  await other.getByRole("dialog").getByRole("button", { name: "Take over by force" }).click();
   const sheet = other.getByRole("dialog");
   await sheet.getByRole("button", { name: "Take over qa-1" }).click();
   await expect(sheet.getByText("Give a reason")).toBeVisible();
   await sheet.getByLabel("Reason").fill("hotfix for the outage");
   await sheet.getByRole("button", { name: "Take over qa-1" }).click();
-  await expect(displaced.getByText(/Taken over by .*hotfix for the outage/).first()).toBeVisible({ timeout: 2_000 });
-  await expect(card(displaced, "qa-1").getByText("Held", { exact: true })).toBeVisible({ timeout: 2_000 });
+  const notice = displaced.getByText(/Taken over by .*hotfix for the outage/).first();
+  await within(2_000, (options) => expect(notice).toBeVisible(options));
+  await within(2_000, (options) =>
+    expect(card(displaced, "qa-1").getByText("Held", { exact: true })).toBeVisible(options),
+  );
 });
 
 test("a viewer reads why nothing can be claimed", async ({ open }) => {

@@ -3,6 +3,7 @@ import { Api, createPipeline, environmentsOf, type TestPipeline } from "./suppor
 import { deploy } from "./support/deploy";
 import { expect, settled, test } from "./support/fixtures";
 import { stackOf } from "./support/stack";
+import { elapsedSince, now } from "./support/stalls";
 
 const LINES = 100_000;
 /** What a hostile program prints. Nothing of it may become markup, move the page or leave the log. */
@@ -26,26 +27,26 @@ test("a log of 100,000 lines opens, jumps, finds and links", async ({ open, stac
   const { id, status } = await deploy(api, pipeline, "qa-1");
   expect(status).toBe("succeeded");
   const page = await open("developer", `/o/${stack.org}/deployments/${id}?stage=deploy`);
-  const started = Date.now();
+  const started = now();
   const log = page.getByRole("log");
   await expect(log.locator("[data-line]").first()).toBeVisible();
-  const opened = Date.now() - started;
+  const opened = Math.round(elapsedSince(started));
   await expect(log.getByText("<script>alert(1)</script>")).toBeVisible();
   expect(await log.locator("img, script, a").count()).toBe(0);
   // Never more rows in the document than the window needs.
   expect(await log.locator("[data-line]").count()).toBeLessThanOrEqual(200);
-  const jump = Date.now();
+  const jump = now();
   // On a busy machine, not all lines may be loaded when the first scroll begins.
   await expect(async () => {
     await log.evaluate((element) => element.scrollTo(0, element.scrollHeight));
     await expect(log.getByText(`line ${LINES} of the log`)).toBeVisible({ timeout: 1_000 });
   }).toPass();
-  const jumped = Date.now() - jump;
-  const find = Date.now();
+  const jumped = Math.round(elapsedSince(jump));
+  const find = now();
   await page.getByLabel(/Find in the log/).fill("line 77777 of");
   await page.keyboard.press("Enter");
   await expect(log.getByText("line 77777 of the log")).toBeVisible();
-  const found = Date.now() - find;
+  const found = Math.round(elapsedSince(find));
   await log.getByText("line 77777 of the log").locator("xpath=../..").getByRole("button").click();
   await expect(page).toHaveURL(/#L\d+$/);
   await page.reload();

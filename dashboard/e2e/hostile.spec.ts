@@ -4,7 +4,7 @@ import type { Page } from "@playwright/test";
 import { randomUUID } from "node:crypto";
 import { Api, createPipeline, environmentsOf, type Session, type TestPipeline } from "./support/api";
 import { expect, settled, test } from "./support/fixtures";
-import { HIDDEN_NAMES, HOSTILE_LINES, HOSTILE_NAMES, printCommand } from "./support/hostile";
+import { HIDDEN_NAMES, HOSTILE_LINES, HOSTILE_NAMES, INVISIBLE_NAMES, printCommand } from "./support/hostile";
 import { stackOf } from "./support/stack";
 
 const COMMIT = "9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4";
@@ -90,6 +90,15 @@ test("the API rejects names that hide what they are", async () => {
     ] as const) {
       const { status } = await api.request("owner", "POST", path, body);
       expect([400, 422], `${JSON.stringify(name)} at ${path}`).toContain(status);
+    }
+  }
+  for (const name of INVISIBLE_NAMES) {
+    for (const [path, body] of [
+      ["/api-tokens", { name }],
+      ["/members", { name, email: `${randomUUID()}@example.test`, role: "viewer" }],
+    ] as const) {
+      const { status } = await api.request("owner", "POST", path, body);
+      expect(status, `${JSON.stringify(name)} at ${path}`).toBe(422);
     }
   }
   for (const name of HOSTILE_NAMES) {

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { createGroup, createPipeline, environmentsOf, PIPELINE_PREFIX } from "./support/api";
 import { expect, settled, test } from "./support/fixtures";
 import { expectAccessible, expectNoSidewaysScroll } from "./support/pages";
+import { within } from "./support/stalls";
 
 const newName = () => `${PIPELINE_PREFIX}${randomUUID().slice(0, 8)}`;
 
@@ -100,5 +101,5 @@ test("a service account gets a token that works, and is deleted", async ({ open,
   await dialog.getByRole("button", { name: "Delete" }).click();
   await expect(page).toHaveURL(/\/settings\/service-accounts$/);
   const me = () => fetch(`${at}/me`, { headers: { Authorization: `Bearer ${secret}` } });
-  await expect.poll(async () => (await me()).status, { timeout: 3_000 }).toBe(401);
+  await within(3_000, (options) => expect.poll(async () => (await me()).status, options).toBe(401));
 });

@@ -1,4 +1,5 @@
 // Home, members, runners, and every role on every page.
+import { createPipeline, environmentsOf } from "./support/api";
 import { expect, settled, test } from "./support/fixtures";
 import { screensOf } from "./support/screens";
 import { PEOPLE } from "./support/stack";
@@ -9,6 +10,34 @@ test("home shows what is mine and what happened lately", async ({ open, stack })
   for (const name of ["Needs you", "Yours", "Lately"]) {
     await expect(page.getByRole("heading", { name })).toBeVisible();
   }
+});
+
+test("home shows after a reload that my environment was taken over, until it is marked as read", async ({
+  open,
+  stack,
+  api,
+}) => {
+  const pipeline = await createPipeline(api, environmentsOf(["qa-1"]));
+  await pipeline.claim("developer", "qa-1");
+  const page = await open("developer", `/o/${stack.org}`);
+  await settled(page);
+  await api.send("secondDeveloper", "POST", `${pipeline.environment("qa-1")}/force-claim`, {
+    context: "the shop is down",
+  });
+  const notice = page.getByRole("main").getByRole("listitem").filter({ hasText: pipeline.slug });
+  // Without a reload, and again after it.
+  await expect(notice).toContainText("took over qa-1: “the shop is down”");
+  await page.reload();
+  await expect(notice).toContainText("took over qa-1: “the shop is down”");
+  await expect(notice.getByRole("link", { name: "Claim again: qa-1" })).toHaveAttribute(
+    "href",
+    new RegExp(`${pipeline.slug}/environments/qa-1$`),
+  );
+  await page.getByRole("button", { name: "Mark as read" }).click();
+  await expect(notice).toHaveCount(0);
+  await page.reload();
+  await settled(page);
+  await expect(notice).toHaveCount(0);
 });
 
 test("the first address leads to the organization", async ({ open, stack }) => {

@@ -6,6 +6,7 @@ import { COMMIT, deploy } from "./support/deploy";
 import { report } from "./support/figures";
 import { expect, heapOf, test } from "./support/fixtures";
 import { stackOf } from "./support/stack";
+import { elapsedSince, now, stalls } from "./support/stalls";
 
 const LINES = 100_000;
 /** As long as a line of a real log: the whole is about 14 MB, which is read in parts. */
@@ -24,8 +25,12 @@ async function logOf(open: (path: string) => Promise<Page>, api: Api, at: TestPi
   return open(`/o/${org}/deployments/${id}?stage=deploy`);
 }
 
-/** Milliseconds until the text is in the document, by `requestAnimationFrame`, without the latency of Playwright. */
+/**
+ * Milliseconds until the text is in the document, by `requestAnimationFrame`, without the latency of Playwright and without
+ * the time in which the machine stood still.
+ */
 async function shown(page: Page, act: () => Promise<void>, text: string): Promise<number> {
+  const from = now();
   const seen = page.evaluate(
     (wanted) =>
       new Promise<number>((resolve) => {
@@ -40,7 +45,8 @@ async function shown(page: Page, act: () => Promise<void>, text: string): Promis
     text,
   );
   await act();
-  return Math.round(await seen);
+  const took = await seen;
+  return Math.round(Math.max(0, took - stalls.between(from, now())));
 }
 
 /** Scrolls by touch for ten seconds, as fast as a strong fling. Returns the share of frames without a line in view. */
@@ -90,10 +96,10 @@ for (const [name, padding] of [
     const page = await logOf((path) => open("developer", path), api, pipeline, stack.org);
     const log = page.getByRole("log");
     await expect(log.getByText("line 1 of the log")).toBeVisible();
-    const began = Date.now();
+    const began = now();
     await page.reload({ waitUntil: "commit" });
     await expect(log.getByText("line 1 of the log")).toBeVisible();
-    const opened = Date.now() - began;
+    const opened = Math.round(elapsedSince(began));
     const jump = () => log.evaluate((element) => element.scrollTo(0, element.scrollHeight));
     const jumped = await shown(page, jump, `line ${LINES} of the log`);
     const find = async () => {

@@ -1,6 +1,7 @@
 // Organization Settings > API Tokens: create, see the secret once, use it, revoke it.
 import { randomUUID } from "node:crypto";
 import { expect, test } from "./support/fixtures";
+import { within } from "./support/stalls";
 
 test("a token is shown once, works, and stops after it was revoked", async ({ open, stack }) => {
   const name = `ui-${randomUUID().slice(0, 8)}`;
@@ -21,7 +22,7 @@ test("a token is shown once, works, and stops after it was revoked", async ({ op
   await page.getByRole("button", { name: `Revoke ${name}` }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
   await expect(page.getByText(`${name} was revoked`)).toBeVisible();
-  await expect.poll(async () => (await me()).status, { timeout: 2_000 }).toBe(401);
+  await within(2_000, (options) => expect.poll(async () => (await me()).status, options).toBe(401));
 });
 
 test("admins see the tokens of all members, others only their own", async ({ open, stack }) => {

@@ -1,4 +1,4 @@
-// Serves `dist/site` as the server does, with the same content security policy, and passes `/api` on to a server.
+// Serves `dist/site` as the server does, with the same content security policy, and passes `/api` and `/readyz` on to a server.
 // For looking at a build without building the server: node scripts/serve.mjs [port] [server]
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer, request } from "node:http";
@@ -44,7 +44,7 @@ function pass(incoming, outgoing) {
 
 createServer((incoming, outgoing) => {
   const path = new URL(incoming.url ?? "/", "http://localhost").pathname;
-  if (path.startsWith("/api/") || path.startsWith("/docs")) return pass(incoming, outgoing);
+  if (path.startsWith("/api/") || path.startsWith("/docs") || path === "/readyz") return pass(incoming, outgoing);
   const file = join(dist, normalize(path));
   const isFile = file.startsWith(dist) && existsSync(file) && statSync(file).isFile();
   if (!isFile && /^\/(assets|immutable)\//.test(path)) return outgoing.writeHead(404).end();

@@ -1,8 +1,11 @@
-// Prints the sizes of the build and fails over budget: JS and CSS of each first screen, and all fonts, gzip.
+// Prints the sizes of the build and fails over budget: JS and CSS of each first screen, and all fonts, gzip. Warns before, so
+// that a build is not over budget by surprise.
 import { readFileSync, readdirSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 
 const BUDGET = { screen: 180, fonts: 95 };
+/** The share of a budget from which a size is close to it. */
+const NEAR = 0.95;
 const dist = new URL("../dist/site/", import.meta.url);
 const manifest = JSON.parse(readFileSync(new URL("../manifest.json", dist), "utf8"));
 
@@ -36,13 +39,22 @@ const fonts = total(
     .map((f) => `immutable/${f}`),
 );
 
+const largest = { screen: screens[0]?.kilobytes ?? 0, fonts };
+const near = Object.entries(BUDGET)
+  .filter(([name, budget]) => largest[name] >= budget * NEAR && largest[name] <= budget)
+  .map(([name, budget]) => {
+    const percent = ((largest[name] / budget) * 100).toFixed(1);
+    return `${name} ${largest[name].toFixed(1)} KB is ${percent} % of its budget of ${budget} KB`;
+  });
 const figures = {
   budget: BUDGET,
+  warning: near.length > 0 ? near.join("; ") : null,
   shell: Number(total(shell).toFixed(1)),
   screens: Object.fromEntries(screens.map(({ screen, kilobytes }) => [screen, Number(kilobytes.toFixed(1))])),
   fonts: Number(fonts.toFixed(1)),
 };
 console.log(JSON.stringify(figures, null, 2));
+if (near.length > 0) console.error(`warning: ${near.join("; ")}`);
 const isOver = fonts > BUDGET.fonts || screens.length === 0 || screens[0].kilobytes > BUDGET.screen;
 if (isOver) console.error("The build is over its budget.");
 process.exit(isOver ? 1 : 0);

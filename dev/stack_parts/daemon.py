@@ -67,8 +67,8 @@ def environment(home):
         "GREENROOM_LOG": "info",
         "GREENROOM_LOG_FORMAT": "text",
         "GREENROOM_OBJECTS": f"file://{home.folder / 'objects'}",
-        # Step registries and token issuers of the demo are on this machine.
-        "GREENROOM_OUTBOUND_ALLOW": "127.0.0.0/8",
+        # Step registries and token issuers of the demo are on this machine, at ports that are not known yet.
+        "GREENROOM_OUTBOUND_ALLOW": "registry=127.0.0.0/8,issuer=127.0.0.0/8",
         **secrets_key(home),
         **os.environ,
         "GREENROOM_DATABASE_URL": postgres.url(home),

@@ -39,6 +39,10 @@ SETTINGS = {
     "log_timezone": "UTC",
     "log_line_prefix": "%m [%p] %q%u@%d ",
 }
+# For a cluster that need not survive a crash of the machine: PostgreSQL never waits for a disk, and its log stays small enough
+# for memory.
+DISPOSABLE_SETTINGS = {"fsync": "off", "full_page_writes": "off", "max_wal_size": "256MB"}
+MIN_FREE_BYTES = 2 * 1024**3
 
 
 def installations():
@@ -97,23 +101,51 @@ def can_use(prefix, folder):
     return run([*prefix, *probe]).returncode == 0
 
 
-def choose_folder(home):
-    """Chooses the data folder and the server's user, once: the stack's folder if that user can access it."""
+def new_folder(name, parent):
+    """Creates a folder for a cluster that the user `postgres` can access."""
+    folder = Path(tempfile.mkdtemp(prefix=f"greenroom-{name}-", dir=os.path.abspath(parent)))
+    if user_prefix():
+        shutil.chown(folder, "postgres", "postgres")
+    return folder
+
+
+def disposable_folder(home, parent):
+    """Creates a folder for a disposable cluster. Prints why and returns None if the cluster cannot be there."""
+    if not os.path.isdir(parent):
+        reason = "does not exist"
+    elif shutil.disk_usage(parent).free < MIN_FREE_BYTES:
+        reason = f"has less than {MIN_FREE_BYTES // 1024**3} GB free"
+    else:
+        folder = new_folder(home.name, parent)
+        if can_use(user_prefix(), folder):
+            return folder
+        folder.rmdir()
+        reason = "cannot be written by its user"
+    print_progress("postgres", f"{parent} {reason}: the data goes to the stack's folder")
+    return None
+
+
+def choose_folder(home, disposable_in):
+    """Chooses the data folder and the server's user, once: the stack's folder if that user can access it. A disposable cluster
+    is in a new folder in `disposable_in`."""
     chosen = home.state["postgres"]
     if "folder" in chosen:
+        if not Path(chosen["folder"]).exists():
+            raise StackError(f"this stack's data was in {chosen['folder']}, which is gone", f"dev/stack reset{home.flag}")
         return
-    folder, prefix = home.folder / "postgres", user_prefix()
-    folder.mkdir(mode=0o700, exist_ok=True)
-    if prefix:
-        shutil.chown(folder, "postgres", "postgres")
-        if not can_use(prefix, folder):
-            prefix = user_prefix(capable=True)
-        if not can_use(prefix, folder):
-            folder.rmdir()
-            folder, prefix = Path(tempfile.mkdtemp(prefix=f"greenroom-{home.name}-", dir="/var/tmp")), user_prefix()
+    folder, prefix = disposable_folder(home, disposable_in) if disposable_in else None, user_prefix()
+    if not folder:
+        folder = home.folder / "postgres"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if prefix:
             shutil.chown(folder, "postgres", "postgres")
-            print_progress("postgres", f"its user cannot access this checkout: the data goes to {folder}")
-    chosen.update(folder=str(folder), prefix=prefix, password=secrets.token_urlsafe(24))
+            if not can_use(prefix, folder):
+                prefix = user_prefix(capable=True)
+            if not can_use(prefix, folder):
+                folder.rmdir()
+                folder, prefix = new_folder(home.name, "/var/tmp"), user_prefix()
+                print_progress("postgres", f"its user cannot access this checkout: the data goes to {folder}")
+    chosen.update(folder=str(folder), prefix=prefix, password=secrets.token_urlsafe(24), disposable=bool(disposable_in))
     home.save()
 
 
@@ -212,9 +244,9 @@ def healthy(home):
     return query(home, "select 1") == "1"
 
 
-def part(home):
+def part(home, disposable_in):
     """Returns the server as a process of the stack. Creates its cluster if there is none."""
-    choose_folder(home)
+    choose_folder(home, disposable_in)
     bin_folder = programs(home)
     home.state["postgres"]["bin"] = bin_folder
     initialize(home, bin_folder)
@@ -223,6 +255,8 @@ def part(home):
         remove_stale_lock_file(Path(home.state["postgres"]["folder"]).resolve() / "data")
     chosen, port = home.state["postgres"], home.port("postgres")
     settings = {**SETTINGS, "port": str(port), "cluster_name": f"greenroom-{home.name}"}
+    if chosen.get("disposable"):
+        settings.update(DISPOSABLE_SETTINGS)
     argv = [*chosen["prefix"], f"{bin_folder}/postgres", "-D", f"{chosen['folder']}/data"]
     for key, value in settings.items():
         argv += ["-c", f"{key}={value}"]

@@ -78,7 +78,8 @@ def part(home, paths, seeding):
     argv = [str(runner), "--url", f"{daemon.api_origin(home)}/api/v1", "--token-file", str(folder / "token")]
     argv += ["--backend", "process", "--concurrency", "4", "--work-dir", str(folder / "work"), "--entry", str(entry)]
     argv += ["--name", NAME, "--drain-seconds", "5"]
-    env = {key: value for key, value in os.environ.items() if not key.startswith("GREENROOM")}
+    passed_on = ("GREENROOM_OTLP_ENDPOINT",)
+    env = {key: value for key, value in os.environ.items() if key in passed_on or not key.startswith("GREENROOM")}
     # The runner does not listen: this is the address of the server that it polls.
     where = f"127.0.0.1:{home.port('server')}"
     stop_by = ((signal.SIGTERM, 25), (signal.SIGKILL, 10))

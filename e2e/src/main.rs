@@ -4,6 +4,7 @@
 mod bench;
 mod canary;
 mod corpus;
+mod drill;
 #[cfg(test)]
 mod example_steps;
 mod fault;
@@ -41,6 +42,11 @@ enum Command {
         #[command(subcommand)]
         what: corpus::Corpus,
     },
+    /// Rehearse what an operator does with an installation that is in use.
+    Drill {
+        #[command(subcommand)]
+        what: drill::Drill,
+    },
     /// Inject faults, and check what must hold nevertheless.
     Fault {
         #[command(subcommand)]
@@ -68,6 +74,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         Command::BareApi(arguments) => bench::bare::serve(arguments).await?,
         Command::Canary(options) => return Box::pin(canary::run(options)).await,
         Command::Corpus { what } => return Ok(Box::pin(corpus::run(what)).await),
+        Command::Drill { what } => return Box::pin(drill::run(what)).await,
         Command::Fault { what } => return fault::run(what).await,
         Command::Hostile(options) => return Box::pin(hostile::run(options)).await,
         Command::IdTokens(options) => return Box::pin(id_tokens::run(options)).await,

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: builds the programs in release mode and runs e2e's benchmarks, and the runner's own.
 
+mod builds;
 mod compare;
 
 use std::path::PathBuf;
@@ -7,6 +8,7 @@ use std::process::{Command, ExitCode};
 
 use clap::{Args, Subcommand};
 
+pub(crate) use self::compare::build_revision;
 use crate::fault::run_program;
 use crate::workspace::{self, Workspace};
 use crate::{entry, output};
@@ -19,6 +21,9 @@ pub(crate) enum Target {
     Analysis(AnalysisOptions),
     /// The API compared with the bare database and a bare handler
     Api(Options),
+    /// How long a build takes after a small change, and how long the tests of each crate take. The tests need
+    /// `DATABASE_URL`
+    Builds(builds::Options),
     /// Claims and releases compared with bare SQL, with a long history, and with many watchers
     Locks(Options),
     /// This checkout compared with an earlier revision. Exit code 0: not slower; 1: slower; 2: not carried
@@ -71,6 +76,7 @@ pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<Exit
     match target {
         Target::Analysis(options) => return analysis(workspace, options),
         Target::Api(options) => against_the_database(workspace, "api", options)?,
+        Target::Builds(options) => builds::run(workspace, options)?,
         Target::Locks(options) => against_the_database(workspace, "locks", options)?,
         Target::Deployments(options) => deployments(workspace, options)?,
         Target::Masker(options) => masker(workspace, options)?,

@@ -8,8 +8,10 @@ mod gates;
 mod key_rotation;
 mod overload;
 mod planted;
+mod provenance;
 mod second_installation;
 mod steps;
+mod tls;
 mod verdicts;
 
 use std::path::{Path, PathBuf};
@@ -39,20 +41,28 @@ pub(crate) enum Target {
     Verdicts(verdicts::Options),
     /// Fixes of failures, while what they need is killed. Same exit codes
     Fixes(fixes::Options),
+    /// Hostile runners of low pools leave what higher pools must not get. Same exit codes
+    Provenance(provenance::Options),
+    /// Floods of a server's TLS port while another client works. Same exit codes
+    Tls(tls::Options),
     /// Campaigns against daemons with planted bugs, each of which must be found
     Planted(planted::Options),
     /// Checks that every planted bug can still be planted: its patch applies, and the result compiles
-    CheckPlanted,
+    CheckPlanted(planted::CheckOptions),
     /// Two installations on one Temporal namespace: neither may touch the other's workflows. Same exit codes
     SecondInstallation(second_installation::Options),
 }
 
 #[derive(Args)]
 pub(crate) struct Locks {
-    #[arg(long, default_value_t = 10_000)]
-    ops: u64,
+    /// By default 10,000, and none with `--outages`
+    #[arg(long)]
+    ops: Option<u64>,
     #[arg(long, default_value_t = 11)]
     faults: u64,
+    /// How many outages of PostgreSQL follow, of 5 seconds to 10 minutes in moved time
+    #[arg(long, default_value_t = 0)]
+    outages: u64,
     /// Print only the program's JSON object on stdout
     #[arg(long)]
     json: bool,
@@ -84,8 +94,10 @@ pub(crate) fn run(workspace: &Workspace, target: &Target) -> anyhow::Result<Exit
         Target::Steps(options) => steps::run(workspace, options),
         Target::Verdicts(options) => verdicts::run(workspace, options),
         Target::Fixes(options) => fixes::run(workspace, options),
+        Target::Provenance(options) => provenance::run(workspace, options),
+        Target::Tls(options) => tls::run(workspace, options),
         Target::Planted(options) => planted::run(workspace, options),
-        Target::CheckPlanted => planted::check(workspace),
+        Target::CheckPlanted(options) => planted::check(workspace, options),
         Target::SecondInstallation(options) => second_installation::run(workspace, options),
     }
 }
@@ -98,8 +110,9 @@ fn locks(workspace: &Workspace, options: &Locks) -> anyhow::Result<ExitCode> {
     let mut program = Command::new(daemon.with_file_name("greenroom-e2e"));
     program.args(["fault", "locks"]).current_dir(&workspace.workspace_root);
     for (flag, number) in [
-        ("--ops", Some(options.ops)),
+        ("--ops", options.ops),
         ("--faults", Some(options.faults)),
+        ("--outages", Some(options.outages)),
         ("--seed", options.seed),
         ("--servers", Some(options.servers)),
         ("--workers", Some(options.workers)),

@@ -4,6 +4,7 @@
 mod bench;
 mod canary;
 mod corpus;
+mod drill;
 mod e2e;
 mod entry;
 mod fault;
@@ -11,7 +12,10 @@ mod hostile;
 mod id_tokens;
 mod openapi;
 mod output;
+mod package;
+mod processor_time;
 mod program_options;
+mod release_gate;
 mod ui;
 mod walls;
 mod words;
@@ -55,6 +59,11 @@ enum Task {
         #[command(subcommand)]
         target: corpus::Target,
     },
+    /// Builds the programs and rehearses an upgrade or a restore. Exit codes as of `fault`
+    Drill {
+        #[command(subcommand)]
+        target: drill::Target,
+    },
     /// Builds the runner's static entrypoint and prints its path
     Entry,
     /// Builds the programs and runs e2e's scenarios. Exit code 0: all passed; 1: some failed; 2: not carried
@@ -71,6 +80,10 @@ enum Task {
     /// Builds the programs, and lets a step exchange its id tokens at a real relying party. Exit code 0: accepted
     /// and refused as they have to be; 1: not; 2: not carried out
     IdTokens(id_tokens::Options),
+    /// Builds what is shipped: archives, Debian packages, images, sums and a signature
+    Package(package::Options),
+    /// Runs everything that must hold before a release; takes several hours. Exit code 0: all passed
+    ReleaseGate(release_gate::Options),
     /// Builds the dashboard and tests it in a browser against a demo stack. Exit code 0: all passed
     Ui(ui::Options),
 }
@@ -94,11 +107,14 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Bench { target } => return bench::run(&workspace, &target),
         Task::Canary(options) => return canary::run(&workspace, &options),
         Task::Corpus { target } => return corpus::run(&workspace, &target),
+        Task::Drill { target } => return drill::run(&workspace, &target),
         Task::Entry => entry::run(&workspace)?,
         Task::E2e(options) => return e2e::run(&workspace, &options),
         Task::Fault { target } => return fault::run(&workspace, &target),
         Task::Hostile(options) => return hostile::run(&workspace, &options),
         Task::IdTokens(options) => return id_tokens::run(&workspace, &options),
+        Task::Package(options) => return package::run(&workspace, &options),
+        Task::ReleaseGate(options) => return release_gate::run(&workspace, &options),
         Task::Ui(options) => return ui::run(&workspace, &options),
     }
     Ok(ExitCode::SUCCESS)

@@ -24,7 +24,7 @@ pub(crate) struct Options {
 
 #[derive(Subcommand)]
 enum Target {
-    /// Builds the dashboard into dashboard/dist/site, which the server embeds
+    /// Builds the dashboard into dashboard/dist, from which the server embeds it
     Build,
     /// Checks the dashboard without a browser: generated types, compiler, linter, formatter, tests, build, sizes
     Check,
@@ -56,22 +56,44 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
             Ok(ExitCode::SUCCESS)
         }
         Some(Target::Shots { folder, run }) => {
-            build(&node)?;
+            build_for(&node, run)?;
             let folder = workspace.workspace_root.join(folder);
             output::progress(format_args!("pictures: {}", folder.display()));
             let variables = [("GREENROOM_SHOTS", folder.into_os_string())];
             browser::run(workspace, &node, run, &["e2e/shots.spec.ts"], &variables)
         }
         Some(Target::Perf { run }) => {
-            build(&node)?;
+            build_for(&node, run)?;
             let variables = [("GREENROOM_PERF", OsString::from("1"))];
             browser::run(workspace, &node, run, &["e2e/perf"], &variables)
         }
         None => {
-            build(&node)?;
+            build_for(&node, &options.run)?;
             browser::run(workspace, &node, &options.run, &[], &[])
         }
     }
+}
+
+/// Builds the dashboard, for packages.
+pub(crate) fn build_dashboard(workspace: &Workspace) -> anyhow::Result<()> {
+    build(&Node::install(&workspace.workspace_root.join("dashboard"))?)
+}
+
+/// Returns the dashboard's dependencies in the format CycloneDX.
+pub(crate) fn bill(workspace: &Workspace) -> anyhow::Result<String> {
+    let node = Node::install(&workspace.workspace_root.join("dashboard"))?;
+    workspace::output(&mut node.npm(&[
+        "sbom",
+        "--sbom-format",
+        "cyclonedx",
+        "--omit",
+        "dev",
+        "--package-lock-only",
+    ]))
+}
+
+fn build_for(node: &Node, run: &browser::Options) -> anyhow::Result<()> {
+    if run.built { Ok(()) } else { build(node) }
 }
 
 fn build(node: &Node) -> anyhow::Result<()> {

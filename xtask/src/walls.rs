@@ -1,11 +1,12 @@
 //! `cargo xtask check-walls`: checks the dependencies in every Cargo.toml and the imports in the code against
 //! the tables in docs/architecture.md. The rules are only in those tables: no crate name is hard-coded here.
-//! Modules of one crate must not import each other in a circle.
+//! Modules of one crate must not import each other in a circle, and no source has tests that cargo does not run.
 
 mod dashboard;
 mod law;
 mod modules;
 mod source;
+mod unit_tests;
 
 use std::collections::HashSet;
 use std::fs;
@@ -34,6 +35,7 @@ pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<()> {
             breaches.push(format!("{path} lacks `[lints]` with `workspace = true`"));
         }
         breaches.extend(find_circles(package, root)?);
+        breaches.extend(unit_tests::find_breaches(package, root)?);
     }
     breaches.extend(find_mentions(&law, root)?);
     breaches.extend(dashboard::find_breaches(&page, LAW, workspace)?);
@@ -161,7 +163,9 @@ mod tests {
             edges.iter().map(|(name, kind)| serde_json::json!({"name": name, "kind": kind})).collect();
         let manifest = format!("/w/crates/{}/Cargo.toml", crate_name(name));
         serde_json::from_value(
-            serde_json::json!({"name": name, "manifest_path": manifest, "dependencies": dependencies}),
+            serde_json::json!({
+                "name": name, "version": "0.1.0", "manifest_path": manifest, "dependencies": dependencies, "targets": []
+            }),
         )
         .unwrap()
     }
@@ -285,6 +289,41 @@ mod tests {
         let package = Package { manifest_path: tree.0.join("Cargo.toml"), ..package("greenroom-a", &[]) };
         let found = find_circles(&package, &tree.0).unwrap();
         assert_eq!(found, ["src: modules import each other\n  a → b\n  b → a"]);
+    }
+
+    #[test]
+    fn tests_that_cargo_does_not_run_are_rejected() {
+        let test = "#[test]\nfn a() {}\n";
+        let tree = Tree::new(
+            "unit-tests",
+            &[
+                ("src/lib.rs", "pub mod a;\n"),
+                ("src/a/mod.rs", test),
+                ("src/main.rs", "// #[test]\nfn main() {}\n"),
+                ("tests/a.rs", test),
+                ("tests/b.rs", "use greenroom_b::internals::B;\nuse greenroom_a::internals::A;\n"),
+            ],
+        );
+        let target = |name: &str, kind: &str, file: &str, test: bool| {
+            serde_json::from_value(serde_json::json!({
+                "name": name, "kind": [kind], "src_path": tree.0.join(file), "test": test,
+            }))
+            .unwrap()
+        };
+        let with_tests_in_library = |test: bool| Package {
+            manifest_path: tree.0.join("Cargo.toml"),
+            targets: vec![
+                target("greenroom_a", "lib", "src/lib.rs", test),
+                target("a", "bin", "src/main.rs", false),
+                target("b", "test", "tests/a.rs", false),
+            ],
+            ..package("greenroom-a", &[])
+        };
+        let other = "tests/b.rs uses greenroom_b::internals, which is for the tests of that crate";
+        let found = unit_tests::find_breaches(&with_tests_in_library(false), &tree.0).unwrap();
+        assert!(found[0].starts_with("src/a/mod.rs has tests, and cargo does not run them\n"), "{found:?}");
+        assert_eq!(found[1..], [other]);
+        assert_eq!(unit_tests::find_breaches(&with_tests_in_library(true), &tree.0).unwrap(), [other]);
     }
 
     #[test]

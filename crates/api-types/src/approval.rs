@@ -43,7 +43,7 @@ pub struct Approval {
     pub eligible: u32,
     /// False if these people could not meet the rules when it was opened.
     pub satisfiable: bool,
-    /// Whether those who started or retried the deployment may approve it.
+    /// Whether those behind the deployment may approve it.
     pub self_approval: bool,
     /// The message of the definition for the approvers.
     pub message: Option<String>,
@@ -65,6 +65,9 @@ pub struct ApprovalDetails {
     pub approval: Approval,
     /// The votes, the oldest first. A person has one.
     pub votes: Vec<ApprovalVote>,
+    /// The people who saved the versions of the definition with which the stage had not succeeded in the environment yet when
+    /// the approval was opened. They are behind the deployment, like the person who started it.
+    pub authors: Vec<Person>,
     /// What is new since the stage last succeeded in the environment; null if it never did.
     pub changes: Option<ApprovalChanges>,
 }
@@ -111,9 +114,13 @@ pub struct ApprovalSubject {
     pub stage: String,
     pub environment: Option<String>,
     pub commit_id: String,
+    /// The branch that the deployment names. Null if it names none, or if the pipeline has no repository.
+    pub branch: Option<String>,
     pub steps: Vec<ApprovalStep>,
     /// The stages whose artifacts and outputs it gets.
     pub needs: Vec<ApprovalNeed>,
+    /// The caches that it gets.
+    pub caches: Vec<ApprovalCache>,
     /// The names of the secrets that its steps get.
     pub secrets: Vec<String>,
 }
@@ -144,6 +151,14 @@ pub struct ApprovalNeed {
     pub outputs: String,
 }
 
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalCache {
+    pub key: String,
+    /// The SHA-256 of its archive.
+    pub sha256: String,
+}
+
 /// Some people who have to agree.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -172,6 +187,9 @@ pub struct ApprovalVote {
     pub at: Timestamp,
     /// Set if the vote was withdrawn. It does not count.
     pub withdrawn_at: Option<Timestamp>,
+    /// Who enrolled the voter with a sign-in link, or added the voter to the organization. Null if an identity provider or the
+    /// operator has confirmed who the voter is, or if it is not known.
+    pub enrolled_by: Option<Person>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]

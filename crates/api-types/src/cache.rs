@@ -9,8 +9,9 @@ use utoipa::ToSchema;
 #[serde(rename_all = "camelCase")]
 pub struct Cache {
     pub key: String,
-    /// The kind of deployment that wrote the cache. `protected`: its branch is allowed in every lasting
-    /// environment of the pipeline. `open`: any other deployment.
+    /// The kind of deployment that wrote the cache. `protected`: of the pipeline, and every lasting environment with `branches`
+    /// to which it deploys allows the branch that was proven. `open`: of a pipeline without such environments.
+    /// `session`: in a session.
     #[schema(example = "open")]
     pub zone: String,
     pub bytes: u64,

@@ -51,6 +51,10 @@ pub struct Deployment {
     /// When the deployment's logs and artifacts were deleted because their retention time was over; null if
     /// they were not.
     pub expired_at: Option<Timestamp>,
+    /// The lasting environments that the deployment did not reach although it succeeded: the condition of a stage is about
+    /// the branch, and the branch was not known (`branch_unknown`). Empty for any other deployment.
+    #[serde(default)]
+    pub skipped_environments: Vec<String>,
     /// Why the deployment is blocked; empty if it is running or has ended.
     pub waiting_on: Vec<WaitingOn>,
     /// The earliest deadline of the deployment's queued and running stages. A teardown also has a deadline of
@@ -97,6 +101,8 @@ pub struct Stage {
     /// The last override of its gates, by an admin; null if there was none.
     #[serde(default)]
     pub gate_overridden: Option<GateOverride>,
+    /// What the newest attempt got that other jobs have left.
+    pub inputs: Vec<StageInput>,
     /// The steps of the newest attempt.
     pub steps: Vec<StepRun>,
 }
@@ -117,7 +123,29 @@ pub struct Attempt {
     pub queued_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
+    /// What it got that other jobs have left.
+    pub inputs: Vec<StageInput>,
     pub steps: Vec<StepRun>,
+}
+
+/// What a stage got that another job has left. Everybody who has a runner's token of its pool could have written it.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StageInput {
+    /// `artifact` or `cache`.
+    #[schema(example = "cache")]
+    pub kind: String,
+    /// The key of a cache; the stage of an artifact.
+    #[schema(example = "deps")]
+    pub name: String,
+    /// The stage that left it; null for a cache from before this was recorded.
+    pub stage: Option<String>,
+    /// The pool in which that stage ran; null like `stage`.
+    pub pool: Option<String>,
+    /// The zone of a cache: `protected`, `open` or `session`. Null for an artifact.
+    pub zone: Option<String>,
+    /// The SHA-256 of its archive.
+    pub sha256: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, ToSchema)]

@@ -18,35 +18,3 @@ pub const ACCEPTED_DEPLOYMENT: &str = include_str!("../examples/accepted_deploym
 pub const CANCELING_DEPLOYMENT: &str = include_str!("../examples/canceling_deployment.json");
 /// The attempts of a stage.
 pub const ATTEMPTS: &str = include_str!("../examples/attempts.json");
-
-#[cfg(test)]
-mod tests {
-    use serde::Serialize;
-    use serde::de::DeserializeOwned;
-    use serde_json::Value;
-
-    use super::*;
-    use crate::deployment::{Attempt, Deployment};
-    use crate::environment::Environment;
-    use crate::session::{HistoryEntry, Session};
-
-    /// Checks that the text has all fields of the type that a response has, and no others.
-    #[track_caller]
-    fn has_the_fields_of<T: DeserializeOwned + Serialize>(text: &str) {
-        let read: T = serde_json::from_str(text).unwrap();
-        assert_eq!(serde_json::to_value(&read).unwrap(), serde_json::from_str::<Value>(text).unwrap());
-    }
-
-    #[test]
-    fn every_example_has_the_fields_of_its_type() {
-        has_the_fields_of::<Environment>(ENVIRONMENT);
-        for session in [SESSION, QUEUED_SESSION, RELEASED_SESSION] {
-            has_the_fields_of::<Session>(session);
-        }
-        has_the_fields_of::<HistoryEntry>(HISTORY_ENTRY);
-        for deployment in [DEPLOYMENT, ACCEPTED_DEPLOYMENT, CANCELING_DEPLOYMENT] {
-            has_the_fields_of::<Deployment>(deployment);
-        }
-        has_the_fields_of::<Vec<Attempt>>(ATTEMPTS);
-    }
-}

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::approval::GateOverride;
 use crate::person::Person;
 
 /// A lasting environment of a pipeline. One deployment at a time works there.
@@ -107,6 +108,12 @@ pub struct EnvironmentDeployment {
     pub branch: Option<String>,
     /// The user who started the deployment, or had retried it last when it began here.
     pub by: Person,
+    /// The user who started the deployment: if it is not `by`, that user has retried it or rolled back to it.
+    #[serde(default)]
+    pub created_by: Option<Person>,
+    /// The overrides of its gates here, by admins, before it began.
+    #[serde(default)]
+    pub overrides: Vec<GateOverride>,
     /// When its first step started here.
     pub began_at: Timestamp,
     /// When its last stage here ended; null while it works here.

@@ -116,37 +116,3 @@ macro_rules! open_enum {
 }
 
 pub(crate) use open_enum;
-
-#[cfg(test)]
-mod tests {
-    use greenroom_domain::deployment as domain;
-    use serde_json::json;
-
-    use super::*;
-    use crate::deployment_status::{DeploymentReason, DeploymentStatus};
-
-    #[test]
-    fn an_unknown_value_is_accepted_and_kept() {
-        for (text, known) in [("queued", Some(domain::DeploymentStatus::Queued)), ("rolling_back", None)] {
-            let status: DeploymentStatus = serde_json::from_value(json!(text)).unwrap();
-            assert_eq!((status.known(), status.as_str()), (known, text));
-            assert_eq!(serde_json::to_value(&status).unwrap(), json!(text));
-        }
-        assert!(serde_json::from_value::<DeploymentStatus>(json!(1)).is_err());
-    }
-
-    #[test]
-    fn the_schema_lists_the_values_and_that_there_may_be_more() {
-        let schema = serde_json::to_value(DeploymentStatus::schema()).unwrap();
-        let texts: Vec<_> = domain::DeploymentStatus::ALL.iter().map(|status| status.as_str()).collect();
-        assert_eq!((&schema["type"], &schema["enum"]), (&json!("string"), &json!(texts)));
-        assert_eq!(schema["x-extensible-enum"], schema["enum"]);
-        let description = schema["description"].as_str().unwrap();
-        let end = "Final: `succeeded`, `failed`, `errored`, `canceled`, `superseded`. Clients must accept values that are \
-                   not listed.";
-        assert!(description.ends_with(end), "{description}");
-        let reason = serde_json::to_value(DeploymentReason::schema()).unwrap();
-        assert!(!reason["description"].as_str().unwrap().contains("Final"), "{reason}");
-        assert_eq!(DeploymentReason::name(), "DeploymentReason");
-    }
-}

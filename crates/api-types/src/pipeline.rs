@@ -77,6 +77,9 @@ pub struct PipelineStop {
     pub at: Timestamp,
     /// The id of the user who stopped the pipeline.
     pub by: String,
+    /// The name of that user; null for one who was never a member of the organization.
+    #[serde(default)]
+    pub by_name: Option<String>,
 }
 
 /// A pipeline that was archived.
@@ -139,6 +142,9 @@ pub struct LastDeployment {
     pub purpose: DeploymentPurpose,
     pub commit_id: String,
     pub status: DeploymentStatus,
+    /// The lasting environments that the deployment did not reach although it succeeded, because the branch was not known.
+    #[serde(default)]
+    pub skipped_environments: Vec<String>,
     pub created_at: Timestamp,
 }
 
@@ -154,6 +160,7 @@ impl From<domain::Pipeline> for Pipeline {
                 reason: stop.reason,
                 at: stop.at,
                 by: stop.by.to_string(),
+                by_name: None,
             }),
             repository: pipeline.repository.map(|address| masked(&address).into_owned()),
             definition_version: pipeline.definition_version,

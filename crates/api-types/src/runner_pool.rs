@@ -5,6 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::open_enum::open_enum;
+use crate::reference_warning::ReferenceWarning;
 use crate::runner::Network;
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
@@ -81,6 +82,14 @@ pub struct RunnerPool {
     pub queued: i64,
     /// The number of jobs that a runner has taken and that have not ended.
     pub running: i64,
+}
+
+/// The saved pool, and warnings about names in its restriction.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+pub struct SavedRunnerPool {
+    pub data: RunnerPool,
+    /// Environments that match nothing yet.
+    pub warnings: Vec<ReferenceWarning>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use crate::open_enum::open_enum;
+use crate::reference_warning::ReferenceWarning;
 
 open_enum!(
     SecretScope(domain::ScopeKind),
@@ -70,6 +71,12 @@ pub struct SecretPolicy {
     /// The commit must have been proven to be on one of these branches by the job's checkout.
     #[schema(min_items = 1, max_items = 100)]
     pub branches: Option<Vec<String>>,
+    /// Only of a secret that the platform fetches repositories with: the repositories that it is for, as `HOST`,
+    /// `HOST/OWNER` or `HOST/OWNER/NAME`, compared without case. `HOST` is the one in `use`. All repositories of the
+    /// host if it is left out, which is warned of if the secret is one of the whole organization.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_items = 1, max_items = 100, example = json!(["git.example.com/acme"]))]
+    pub repositories: Option<Vec<String>>,
 }
 
 /// What the platform itself uses a secret for.
@@ -80,6 +87,15 @@ pub struct SecretUse {
     /// The only host that the secret is sent to, by https; with a port if it is not 443.
     #[schema(example = "git.example.com")]
     pub host: String,
+}
+
+/// The saved secret, and warnings about names in its scope and policy.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+pub struct SavedSecret {
+    pub data: Secret,
+    /// Names that match nothing yet: the secret is saved, and no step gets it there. And `all_repositories`, for a
+    /// checkout credential of the whole organization that is for every repository of its host.
+    pub warnings: Vec<ReferenceWarning>,
 }
 
 /// The value of a secret in a request. It is never part of a response, and `Debug` does not print it.
@@ -125,7 +141,7 @@ pub struct CreateSecret {
     pub description: Option<String>,
     pub policy: Option<SecretPolicy>,
     pub r#use: Option<SecretUse>,
-    /// The value: 6 to 65,536 bytes of UTF-8, without NUL.
+    /// The value: UTF-8 of at least 6 characters and at most 65,536 bytes, without NUL.
     #[schema(value_type = String, min_length = 6, max_length = 65536, write_only)]
     pub value: SecretText,
 }
@@ -148,7 +164,7 @@ pub struct UpdateSecret {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SetSecretValue {
-    /// The value: 6 to 65,536 bytes of UTF-8, without NUL.
+    /// The value: UTF-8 of at least 6 characters and at most 65,536 bytes, without NUL.
     #[schema(value_type = String, min_length = 6, max_length = 65536, write_only)]
     pub value: SecretText,
     /// If true, the version is stored and not used until it is activated; false if left out.
@@ -212,18 +228,4 @@ fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_value_is_in_no_error_and_not_printed() {
-        let wrong = serde_json::from_str::<SetSecretValue>(r#"{"value": 123456789}"#).unwrap_err();
-        assert!(!wrong.to_string().contains("123456789"), "{wrong}");
-        let right = serde_json::from_str::<SetSecretValue>(r#"{"value": "hunter22"}"#).unwrap();
-        assert!(!format!("{right:?}").contains("hunter22"));
-        assert_eq!(right.value.into_bytes(), b"hunter22");
-    }
 }

@@ -115,7 +115,7 @@ impl From<CreateServiceAccountToken> for CreateApiToken {
             allow_force: request.allow_force,
             scopes: request.scopes,
             pipelines: request.pipelines,
-            expires_at: request.expires_at,
+            expires_at: request.expires_at.map(Some),
             max_sessions: request.max_sessions,
         }
     }

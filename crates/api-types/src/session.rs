@@ -76,8 +76,8 @@ pub struct Session {
     pub fence: Option<i64>,
     /// The place in the queue, starting at 1; null if the session does not wait.
     pub position: Option<i64>,
-    /// By when a waiting session has to send its next heartbeat to keep its place in the queue; null if it
-    /// does not wait.
+    /// By when a waiting session has to send its next heartbeat to keep its place in the queue. For a person
+    /// that is when the place ends unless they open the page again. Null if it does not wait.
     pub heartbeat_by: Option<Timestamp>,
     /// By when a grant from the queue has to be confirmed by a heartbeat, a renewal or a deployment; null if
     /// there is nothing to confirm.

@@ -52,6 +52,26 @@ pub struct LinkSignIn {
     pub code: String,
 }
 
+/// The first organization of an installation, and its first owner.
+#[derive(Clone, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SetUp {
+    /// The part of the printed link after `#`.
+    #[schema(min_length = 64, max_length = 64)]
+    pub code: String,
+    #[schema(min_length = 1, max_length = 100)]
+    pub organization_name: String,
+    /// The organization's name in addresses. It can't be changed later.
+    #[schema(min_length = 1, max_length = 63)]
+    pub organization_slug: String,
+    /// The owner's name.
+    #[schema(min_length = 1, max_length = 100)]
+    pub name: String,
+    /// The owner's e-mail address.
+    #[schema(min_length = 3, max_length = 254)]
+    pub email: String,
+}
+
 /// A link with which a member signs in for the first time.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -7,6 +7,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::step_registry::given;
+
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TokenKind {
@@ -168,9 +170,11 @@ pub struct CreateApiToken {
     #[schema(min_items = 1, max_items = 100)]
     pub pipelines: Option<Vec<String>>,
     /// When the token expires. It must be in the future, not later than the expiry of the token that sends
-    /// the request, and within 366 days for kinds `ci` and `agent`. Default: in 90 days for `ci` and `agent`,
-    /// never for `user`, or together with the token that sends the request if that is sooner.
-    pub expires_at: Option<Timestamp>,
+    /// the request, and within 366 days for kinds `ci` and `agent`. Default: in 90 days, or together with the
+    /// token that sends the request if that is sooner. `null`: never for kind `user`; the default for others.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Timestamp>)]
+    pub expires_at: Option<Option<Timestamp>>,
     /// How many sessions the token, and those made by it, may hold at a time. It can't exceed that of the token that
     /// sends the request. Default: the same as that token; any number if it has no maximum.
     #[schema(minimum = 1, maximum = 1000)]

@@ -1,49 +1,69 @@
 //! The dashboard's files and their addresses. The files are part of the program, so that a server needs nothing
 //! beside it, and the pages always fit its API.
 
+mod file;
+mod preference;
+
+use std::future::ready;
+
 use axum::Router;
+use axum::http::header::{ACCEPT, IF_NONE_MATCH};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::response::Response;
+use axum::routing::get;
+
+use crate::file::File;
+pub use crate::preference::accepts_gzip;
 
 /// The addresses at which the page is served. The page reads the address and shows what belongs to it, so an
 /// address of a record that does not exist is a page too (`dashboard/src/lib/paths.ts`).
-#[cfg(has_dashboard)]
-const PAGES: [&str; 7] = ["/", "/o", "/o/{*path}", "/sign-in", "/welcome", "/me", "/dev/ui"];
+const PAGES: [&str; 8] = ["/", "/o", "/o/{*path}", "/sign-in", "/welcome", "/setup", "/me", "/dev/ui"];
+
+const PAGE_FILE: &str = "/index.html";
+
+/// Empty in a program that was built without the dashboard. Written by `build.rs`.
+static FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
 /// Returns the routes of the dashboard. `None` if the program was built without it.
-#[cfg(has_dashboard)]
 pub fn router() -> Option<Router> {
-    use memory_serve::CacheControl;
+    (!FILES.is_empty()).then(|| routes(FILES))
+}
 
-    let mut files = memory_serve::load!()
-        .index_file(None)
-        // Browsers revalidate it each time: it names the files of this build.
-        .html_cache_control(CacheControl::NoCache)
-        .cache_control(CacheControl::NoCache);
-    for address in PAGES {
-        files = files.add_alias(address, "/index.html");
+fn routes(files: &'static [File]) -> Router {
+    let mut router = Router::new();
+    for file in files {
+        let respond = get(move |headers: HeaderMap| ready(file.response(&headers)));
+        let pages = PAGES.iter().filter(|_| file.path == PAGE_FILE);
+        for address in pages.chain([&file.path]) {
+            router = router.route(address, respond.clone());
+        }
     }
-    let router = files.into_router();
-    Some(router.layer(axum::middleware::from_fn(cache_hashed_files)))
+    router
 }
 
-/// The names of the files below `/immutable` contain a hash of their content.
-#[cfg(has_dashboard)]
-async fn cache_hashed_files(
-    request: axum::extract::Request,
-    next: axum::middleware::Next,
-) -> axum::response::Response {
-    use axum::http::{HeaderValue, header};
+/// Returns the page, with the status 404, for a browser that has opened an address at which there is nothing. `None` for other
+/// clients, and if the program was built without the dashboard.
+pub fn missing_page(method: &Method, headers: &HeaderMap) -> Option<Response> {
+    missing_page_of(FILES, method, headers)
+}
 
-    let is_hashed = request.uri().path().starts_with("/immutable/");
-    let mut response = next.run(request).await;
-    if is_hashed && response.status().is_success() {
-        let value = HeaderValue::from_static("public, max-age=31536000, immutable");
-        response.headers_mut().insert(header::CACHE_CONTROL, value);
+fn missing_page_of(files: &'static [File], method: &Method, headers: &HeaderMap) -> Option<Response> {
+    let is_browser = headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .any(|value| value.split(',').any(|range| range.trim_start().starts_with("text/html")));
+    let page = files.iter().find(|file| file.path == PAGE_FILE)?;
+    if !is_browser || (method != Method::GET && method != Method::HEAD) {
+        return None;
     }
-    response
+    let mut headers = headers.clone();
+    // The page that a browser has may be that of another address, whose status is 200.
+    headers.remove(IF_NONE_MATCH);
+    let mut response = page.response(&headers);
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    Some(response)
 }
 
-/// Returns the routes of the dashboard. `None` if the program was built without it.
-#[cfg(not(has_dashboard))]
-pub fn router() -> Option<Router> {
-    None
-}
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::id::{AnalysisId, DeploymentId, PipelineId};
 use crate::policy::Action;
-use crate::text::is_hidden;
+use crate::text::{InvalidText, Lines, TextClass};
 use crate::text_enum::text_enum;
 
 /// How many analyses a failure can have.
@@ -151,8 +151,8 @@ pub fn subject(pipeline: PipelineId, deployment: DeploymentId, analysis: Analysi
 pub enum InvalidComment {
     #[error("must have {MAX_COMMENT_BYTES} bytes at most")]
     TooLong,
-    #[error("must not contain control characters, nor those that change the direction of writing")]
-    Control,
+    #[error(transparent)]
+    Text(#[from] InvalidText),
 }
 
 /// Returns the comment of a feedback without surrounding blanks; `None` if nothing is left. Lines are permitted.
@@ -161,10 +161,10 @@ pub fn check_comment(text: &str) -> Result<Option<&str>, InvalidComment> {
     if text.len() > MAX_COMMENT_BYTES {
         return Err(InvalidComment::TooLong);
     }
-    if text.chars().any(|character| character != '\n' && is_hidden(character)) {
-        return Err(InvalidComment::Control);
+    match text.chars().find(|character| Lines::rejects(*character)) {
+        Some(rejected) => Err(InvalidText::Character(rejected).into()),
+        None => Ok(Some(text).filter(|text| !text.is_empty())),
     }
-    Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
 #[cfg(test)]
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(check_comment(&longest), Ok(Some(longest.as_str())));
         assert_eq!(check_comment(&format!("{longest}a")), Err(InvalidComment::TooLong));
         for text in ["a\u{0}b", "a\u{1b}[31mb", "a\u{202e}b", "a\tb"] {
-            assert_eq!(check_comment(text), Err(InvalidComment::Control), "{text:?}");
+            assert!(matches!(check_comment(text), Err(InvalidComment::Text(_))), "{text:?}");
         }
         assert_eq!(check_comment("<img src=x onerror=alert(1)>"), Ok(Some("<img src=x onerror=alert(1)>")));
     }

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::id::{PipelineId, SessionId};
 use crate::lease::Lease;
 use crate::lock::{Claim, Handover, Lock, LockHolder, OnSilence};
-use crate::queue::{MAX_PLACES_PER_ENVIRONMENT, MAX_PLACES_PER_USER, Queue, Waiter};
+use crate::queue::{MAX_PLACES_PER_ENVIRONMENT, MAX_PLACES_PER_USER, Queue, Waiter, timeout_of};
 use crate::rights::{Barred, Rights};
 use crate::session::SessionEnd;
 use crate::token::TokenKind;
@@ -281,9 +281,11 @@ fn queued(state: EnvironmentState, claim: Claim<'_>, now: Timestamp) -> (Environ
     if let Some(refusal) = queue_refusal(&state.queue, &claim, now) {
         return (state, Err(refusal));
     }
-    let Claim { session, owner, kind, terms, can_force, .. } = claim;
+    let Claim { session, owner, kind, terms, max_stay, can_force, .. } = claim;
     let rights = Rights { barred: None, can_force };
-    let queue = state.queue.joined(Waiter { session, owner, kind, terms, heartbeat_at: now, rights });
+    let timeout = timeout_of(kind, max_stay);
+    let queue =
+        state.queue.joined(Waiter { session, owner, kind, terms, heartbeat_at: now, timeout, rights });
     (EnvironmentState { queue, ..state }, Ok(vec![Effect::Queued { session }]))
 }
 

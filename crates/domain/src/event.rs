@@ -11,7 +11,7 @@ use crate::text_enum::text_enum;
 pub enum Category {
     /// Delivery: pipelines, environments, deployments. Every member reads these.
     Deployment,
-    /// Administration: members, tokens, settings. Admins read these.
+    /// Administration: members, tokens, settings. Admins read these; every member reads some types of them.
     Audit,
 }
 
@@ -162,6 +162,19 @@ event_types! {
 }
 
 impl EventType {
+    /// Returns whether every member reads the event: those of the category `deployment`, and those that show who gave a
+    /// person what approvals require. Otherwise an admin could make up a voter unseen.
+    pub const fn is_read_by_members(self) -> bool {
+        matches!(self.category(), Category::Deployment)
+            || matches!(
+                self,
+                Self::MemberAdded
+                    | Self::MemberRoleChanged
+                    | Self::MemberSignInLinkCreated
+                    | Self::GroupMemberAdded
+            )
+    }
+
     /// Returns whether the event is about a session. Such an event contains the lock of its environment.
     pub fn is_of_session(self) -> bool {
         self.as_str().starts_with("session.")
@@ -196,6 +209,18 @@ pub struct Event {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn members_read_who_admitted_voters() {
+        let audit = EventType::ALL.iter().filter(|event_type| event_type.category() == Category::Audit);
+        let read: Vec<&str> = audit
+            .filter(|event_type| event_type.is_read_by_members())
+            .map(|event_type| event_type.as_str())
+            .collect();
+        let expected =
+            ["member.added", "member.role_changed", "member.sign_in_link_created", "group.member_added"];
+        assert_eq!(read, expected);
+    }
 
     #[test]
     fn types_are_noun_and_verb_and_unique() {

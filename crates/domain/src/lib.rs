@@ -1,6 +1,7 @@
 //! Greenroom's types, rules and state machines. Pure: this crate reads no clock, generates no random numbers
 //! and does no I/O.
 
+pub mod absence;
 pub mod analysis;
 pub mod approval;
 pub mod browser_session;
@@ -18,12 +19,14 @@ pub mod freeze;
 pub mod group;
 pub mod id;
 pub mod id_token;
+pub mod known_names;
 pub mod lease;
 pub mod lock;
 pub mod log_lines;
 pub mod matching;
 pub mod member;
 pub mod model;
+pub mod notice;
 pub mod output;
 pub mod owner;
 pub mod password;
@@ -31,9 +34,11 @@ pub mod pipeline;
 pub mod pipeline_limit;
 pub mod policy;
 pub mod principal;
+pub mod provenance;
 pub mod queue;
 pub mod reported_text;
 pub mod repository;
+pub mod repository_pattern;
 pub mod rights;
 pub mod role;
 pub mod role_grant;

@@ -1,7 +1,7 @@
 //! The lock of an environment: at most one holder at a time, and a fence that rises with every grant and
 //! every end, so that an action for an earlier holder is recognized as stale.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::id::{SessionId, TokenId};
 use crate::lease::{Lease, LeaseTerms};
@@ -111,6 +111,8 @@ pub struct Claim<'a> {
     /// The kind of the token that sends the request.
     pub kind: TokenKind,
     pub terms: LeaseTerms,
+    /// How long a person keeps a place in the environment's queue without a heartbeat.
+    pub max_stay: SignedDuration,
     /// Whether this token may take the environment by force.
     pub can_force: bool,
     /// The waiting places that the user already has through `ci` and `agent` tokens, in all of the

@@ -106,6 +106,8 @@ policy! {
     SessionHold         "session.hold"          Developer    Hold,
     // Releasing the sessions of other users.
     SessionEndAny       "session.end_any"       Maintainer   Write,
+    // Marking one's own notices as read.
+    NoticeMarkRead      "notice.mark_read"      Viewer       Write,
     DeploymentRead      "deployment.read"       Viewer       Read,
     // Writing a note about failures with the same fingerprint.
     FailureNote         "failure.note"          Developer    Write,
@@ -210,6 +212,7 @@ mod tests {
         environment.read          ✔ ✔ ✔ ✔ ✔ read
         session.hold              · ✔ ✔ ✔ ✔ hold
         session.end_any           · · ✔ ✔ ✔ write
+        notice.mark_read          ✔ ✔ ✔ ✔ ✔ write
         deployment.read           ✔ ✔ ✔ ✔ ✔ read
         failure.note              · ✔ ✔ ✔ ✔ write
         analysis.create_own       · ✔ ✔ ✔ ✔ deploy

@@ -1,4 +1,5 @@
-//! The queue of an environment: first in, first out, for as long as the waiters send heartbeats.
+//! The queue of an environment: first in, first out. A place is kept for a time after each heartbeat: a short one for
+//! programs, whose silence means that they have ended, and a long one for people, who may close the page and come back.
 //!
 //! A waiter is gone from the moment its heartbeat times out, even if its end has not been stored yet. It is
 //! neither granted a turn nor revived by a late heartbeat. Therefore its end can be stored later, in a batch
@@ -14,7 +15,7 @@ use crate::owner::Owner;
 use crate::rights::Rights;
 use crate::token::TokenKind;
 
-/// A waiter that sends no heartbeat for longer leaves the queue.
+/// A program that sends no heartbeat for longer leaves the queue.
 pub const HEARTBEAT_TIMEOUT: SignedDuration = SignedDuration::from_secs(120);
 /// The maximum of waiting places in one environment.
 pub const MAX_PLACES_PER_ENVIRONMENT: usize = 500;
@@ -33,22 +34,39 @@ pub struct Waiter {
     pub kind: TokenKind,
     pub terms: LeaseTerms,
     pub heartbeat_at: Timestamp,
+    /// How long it keeps its place after a heartbeat.
+    pub timeout: SignedDuration,
     /// The current rights of its user.
     pub rights: Rights,
 }
 
+/// Returns how long a waiter keeps its place after a heartbeat: a person for the environment's `max_stay`, a program for
+/// the time in which it has to send the next one.
+pub const fn timeout_of(kind: TokenKind, max_stay: SignedDuration) -> SignedDuration {
+    match kind {
+        TokenKind::User => max_stay,
+        TokenKind::Ci | TokenKind::Agent => HEARTBEAT_TIMEOUT,
+    }
+}
+
 /// Returns until when a waiter keeps its place after a heartbeat.
-pub fn heartbeat_deadline(heartbeat_at: Timestamp) -> Timestamp {
-    heartbeat_at.checked_add(HEARTBEAT_TIMEOUT).unwrap_or(Timestamp::MAX)
+pub fn heartbeat_deadline(heartbeat_at: Timestamp, timeout: SignedDuration) -> Timestamp {
+    heartbeat_at.checked_add(timeout).unwrap_or(Timestamp::MAX)
 }
 
 impl Waiter {
     pub fn heartbeat_deadline(&self) -> Timestamp {
-        heartbeat_deadline(self.heartbeat_at)
+        heartbeat_deadline(self.heartbeat_at, self.timeout)
     }
 
     pub fn is_present(&self, now: Timestamp) -> bool {
-        now.duration_since(self.heartbeat_at) <= HEARTBEAT_TIMEOUT
+        now.duration_since(self.heartbeat_at) <= self.timeout
+    }
+
+    /// Returns the event's reason for the end of its place by the timeout. There is none for a program, whose timeout is
+    /// the same everywhere.
+    pub fn timeout_reason(&self) -> Option<&'static str> {
+        (self.kind == TokenKind::User).then_some("no heartbeat within `queue.maxStay`")
     }
 }
 

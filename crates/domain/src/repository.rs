@@ -5,7 +5,7 @@ use std::fmt;
 
 use url::Url;
 
-use crate::text::{InvalidText, Line};
+use crate::text::{InvalidText, Named, Text};
 
 const MAX_CHARACTERS: usize = 500;
 /// Replaces the user name and password in a masked URL.
@@ -26,6 +26,12 @@ pub enum InvalidRepository {
     )]
     Credentials,
     #[error(
+        "must not contain `?` or `#`: a repository needs no query and no fragment, and a token in one could be read by \
+         every member; remove what follows, and create a secret with `use: {{kind: checkout}}` if the repository is \
+         private (see docs/secrets.md)"
+    )]
+    Query,
+    #[error(
         "must be an address that a runner can fetch from: https://host/path, ssh://git@host/path or git@host:path"
     )]
     Unreachable,
@@ -33,11 +39,14 @@ pub enum InvalidRepository {
 
 impl Repository {
     pub fn new(text: &str) -> Result<Self, InvalidRepository> {
-        let text = Line::<MAX_CHARACTERS>::new(text)?.into_string();
+        let text = Text::<Named, MAX_CHARACTERS>::new(text)?.into_string();
         let url = parse(&text).ok_or(InvalidRepository::Unreachable)?;
         // ssh needs a user name, which is not a secret; usually `git`.
         if url.password().is_some() || (url.scheme() != "ssh" && !url.username().is_empty()) {
             return Err(InvalidRepository::Credentials);
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(InvalidRepository::Query);
         }
         let known = matches!(url.scheme(), "http" | "https" | "ssh");
         let host = url.host_str().unwrap_or_default();
@@ -61,23 +70,28 @@ impl fmt::Display for Repository {
     }
 }
 
-/// Masks the credentials in a URL. The database still contains URLs with credentials, which were accepted
-/// earlier.
+/// Masks the credentials in a URL, and its query and fragment, which may contain some. The database still contains
+/// such URLs, which were accepted earlier.
 pub fn masked(address: &str) -> Cow<'_, str> {
     let Some(url) = parse(address) else { return Cow::Borrowed(address) };
-    let is_secret = url.password().is_some() || (url.scheme() != "ssh" && !url.username().is_empty());
+    let has_userinfo = url.password().is_some() || (url.scheme() != "ssh" && !url.username().is_empty());
+    let has_query = url.query().is_some() || url.fragment().is_some();
+    if !has_userinfo && !has_query {
+        return Cow::Borrowed(address);
+    }
+    let separator = address.find(['?', '#']).unwrap_or(address.len());
+    let (place, query) = address.split_at_checked(separator).unwrap_or_default();
     let userinfo = || {
-        let (before, rest) = address.split_once("://").unwrap_or(("", address));
-        let authority = rest.split(['/', '?', '#']).next()?;
+        let (before, rest) = place.split_once("://").unwrap_or(("", place));
+        let authority = rest.split('/').next()?;
         let (_, host) = authority.rsplit_once('@')?;
         let after = rest.get(authority.len()..)?;
         let scheme = if before.is_empty() { String::new() } else { format!("{before}://") };
         Some(format!("{scheme}{MASK}@{host}{after}"))
     };
-    match is_secret.then(userinfo) {
-        None => Cow::Borrowed(address),
-        Some(masked) => Cow::Owned(masked.unwrap_or_else(|| MASK.to_owned())),
-    }
+    let place = if has_userinfo { userinfo() } else { Some(place.to_owned()) };
+    let mark = query.chars().next().map(|mark| format!("{mark}{MASK}")).unwrap_or_default();
+    Cow::Owned(place.map_or_else(|| MASK.to_owned(), |place| place + &mark))
 }
 
 /// Returns what all spellings of a repository's address have in common: its host and path. Scheme, user, port,
@@ -182,7 +196,9 @@ mod tests {
         ] {
             assert_eq!(Repository::new(bad), Err(InvalidRepository::Unreachable), "{bad}");
         }
-        assert!(matches!(Repository::new("https://git.test/\u{202e}x"), Err(InvalidRepository::Text(_))));
+        for hidden in ["https://git.test/\u{202e}x", "https://git.te\u{ad}st/x"] {
+            assert!(matches!(Repository::new(hidden), Err(InvalidRepository::Text(_))));
+        }
         assert!(matches!(Repository::new(" "), Err(InvalidRepository::Text(InvalidText::Empty))));
     }
 
@@ -191,7 +207,7 @@ mod tests {
         for (bad, shown) in [
             ("https://user@git.test/shop", "https://***@git.test/shop"),
             ("https://user:hunter2@git.test/shop", "https://***@git.test/shop"),
-            ("https://:token@git.test/shop?a#b", "https://***@git.test/shop?a#b"),
+            ("https://:token@git.test/shop?a#b", "https://***@git.test/shop?***"),
             ("https://us%65r:p%40ss@git.test:8443/shop", "https://***@git.test:8443/shop"),
             ("http://a@b@git.test/shop", "http://***@git.test/shop"),
             ("HTTPS://user:pw@git.test/shop", "HTTPS://***@git.test/shop"),
@@ -203,5 +219,22 @@ mod tests {
         }
         let text = InvalidRepository::Credentials.to_string();
         assert!(text.contains("ssh") && text.contains("deploy key"));
+    }
+    #[test]
+    fn queries_and_fragments_are_rejected_and_masked() {
+        for (bad, shown) in [
+            ("https://git.test/shop.git?private_token=hunter2", "https://git.test/shop.git?***"),
+            ("https://git.test/shop?hunter2#b", "https://git.test/shop?***"),
+            ("https://git.test/shop#hunter2", "https://git.test/shop#***"),
+            ("https://git.test/shop?", "https://git.test/shop?***"),
+            ("https://git.test?hunter2/shop", "https://git.test?***"),
+            ("ssh://git@git.test/shop?hunter2", "ssh://git@git.test/shop?***"),
+            ("git@git.test:shop#hunter2", "git@git.test:shop#***"),
+        ] {
+            assert_eq!(Repository::new(bad), Err(InvalidRepository::Query), "{bad}");
+            assert_eq!(masked(bad), shown);
+        }
+        let text = InvalidRepository::Query.to_string();
+        assert!(text.contains("kind: checkout") && text.contains("remove what follows"));
     }
 }

@@ -89,6 +89,18 @@ impl Restriction {
         let is_named = named.iter().any(|entry| names_environment(entry, environment));
         if is_named { None } else { Some(NotTaken::Environment) }
     }
+
+    /// Returns whether the other pool takes all jobs that this one takes.
+    pub fn is_within(&self, other: &Self) -> bool {
+        let environments = match (&self.environments, &other.environments) {
+            (_, None) => true,
+            (None, Some(_)) => false,
+            (Some(own), Some(others)) => {
+                own.iter().all(|entry| others.iter().any(|other| covers_environment(other, entry)))
+            }
+        };
+        environments && self.pipelines.is_within(&other.pipelines)
+    }
 }
 
 /// Returns the environment that a job deploys to: the ephemeral one of its session, or the lasting one that
@@ -110,6 +122,15 @@ pub(crate) fn names_environment(entry: &str, environment: &str) -> bool {
     match entry.strip_suffix('*') {
         Some(prefix) => environment.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()),
         None => entry == environment,
+    }
+}
+
+/// Returns whether an entry names all environments that the other entry names.
+fn covers_environment(entry: &str, other: &str) -> bool {
+    match (entry.strip_suffix('*'), other.strip_suffix('*')) {
+        (Some(prefix), Some(of_other)) => of_other.starts_with(prefix),
+        (_, None) => names_environment(entry, other),
+        (None, Some(_)) => false,
     }
 }
 
@@ -162,6 +183,36 @@ mod tests {
                 expected,
                 "{pool:?} {pipeline} {environment}"
             );
+        }
+    }
+
+    /// One is within another exactly if there is no job that shows the contrary.
+    #[test]
+    fn a_restriction_is_within_another_if_that_takes_all_of_its_jobs() {
+        let environments: [Option<&[&str]>; 9] = [
+            None,
+            Some(&["qa"]),
+            Some(&["none"]),
+            Some(&["qa", "production"]),
+            Some(&["pr-*"]),
+            Some(&["p*"]),
+            Some(&["pr-7"]),
+            Some(&["p*", "qa"]),
+            Some(&["pr-*", "production"]),
+        ];
+        let pipelines: [&[u128]; 3] = [&[1], &[2], &[1, 2]];
+        let mut pools = vec![Restriction::default()];
+        for named in pipelines {
+            pools.extend(environments.map(|environments| restriction(named, environments)));
+        }
+        let targets = ["none", "qa", "production", "pr-7", "pr-8", "px", "other"];
+        for (one, other) in pools.iter().flat_map(|one| pools.iter().map(move |other| (one, other))) {
+            let takes_more = (1..=3).flat_map(|number| targets.map(|target| (id(number), target))).any(
+                |(pipeline, target)| {
+                    one.refuses(pipeline, target).is_none() && other.refuses(pipeline, target).is_some()
+                },
+            );
+            assert_eq!(one.is_within(other), !takes_more, "{one:?} {other:?}");
         }
     }
 

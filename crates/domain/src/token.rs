@@ -133,7 +133,8 @@ text_enum!(TokenKind { User = "user", Ci = "ci", Agent = "agent" });
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetime {
     pub default_days: i64,
-    pub max_days: i64,
+    /// `None`: a token can be valid for ever.
+    pub max_days: Option<i64>,
 }
 
 impl TokenKind {
@@ -155,12 +156,13 @@ impl TokenKind {
         }
     }
 
-    /// Returns the default and the maximum lifetime. `None`: unlimited.
-    pub const fn lifetime(self) -> Option<Lifetime> {
-        match self {
+    /// Returns the default and the maximum lifetime.
+    pub const fn lifetime(self) -> Lifetime {
+        let max_days = match self {
             Self::User => None,
-            Self::Ci | Self::Agent => Some(Lifetime { default_days: 90, max_days: 366 }),
-        }
+            Self::Ci | Self::Agent => Some(366),
+        };
+        Lifetime { default_days: 90, max_days }
     }
 
     /// By default, people may take over an environment by force, and programs may not.

@@ -11,6 +11,8 @@ use crate::token::TokenKind;
 
 /// The maximum of pipelines that a token can be limited to.
 pub const MAX_PIPELINES: usize = 100;
+/// How many valid tokens a person can have in an organization.
+pub const MAX_TOKENS_PER_PERSON: i64 = 100;
 /// The highest number of sessions that a token can be limited to.
 pub const MAX_SESSION_LIMIT: u16 = 1000;
 
@@ -29,7 +31,7 @@ pub struct TokenGrant {
 }
 
 impl TokenGrant {
-    /// Returns the grant of a person's token: all permissions of its user, without expiry.
+    /// Returns the grant of the first token of an organization: all permissions of its user, without expiry.
     pub const fn of_user() -> Self {
         Self {
             kind: TokenKind::User,
@@ -42,12 +44,23 @@ impl TokenGrant {
     }
 }
 
+/// When a new token expires.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RequestedExpiry {
+    /// After the default lifetime of its kind, and not later than its parent.
+    #[default]
+    Default,
+    /// Never, if the kind permits that; otherwise after the default lifetime.
+    Never,
+    At(Timestamp),
+}
+
 /// The request for a new token. A field that is `None` gets its default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenRequest {
     pub kind: TokenKind,
     pub allow_force: Option<bool>,
-    pub expires_at: Option<Timestamp>,
+    pub expiry: RequestedExpiry,
     pub scopes: Option<Scopes>,
     pub pipelines: Option<Vec<PipelineId>>,
     pub max_sessions: Option<i64>,
@@ -159,20 +172,26 @@ impl TokenRequest {
         now: Timestamp,
     ) -> Result<Option<Timestamp>, TokenRefusal> {
         let lifetime = self.kind.lifetime();
-        let Some(stated) = self.expires_at else {
-            let default = lifetime.and_then(|lifetime| after(now, lifetime.default_days));
-            return Ok(match (default, parent) {
-                (Some(default), Some(parent)) => Some(default.min(parent)),
-                (default, parent) => default.or(parent),
-            });
+        let stated = match (self.expiry, lifetime.max_days) {
+            (RequestedExpiry::At(stated), _) => stated,
+            (RequestedExpiry::Never, None) => {
+                return if parent.is_none() { Ok(None) } else { Err(ExceedsParent::Lifetime.into()) };
+            }
+            (RequestedExpiry::Never | RequestedExpiry::Default, _) => {
+                let default = after(now, lifetime.default_days);
+                return Ok(match (default, parent) {
+                    (Some(default), Some(parent)) => Some(default.min(parent)),
+                    (default, parent) => default.or(parent),
+                });
+            }
         };
         if stated <= now {
             return Err(TokenRefusal::ExpiryPast);
         }
-        if let Some(lifetime) = lifetime
-            && after(now, lifetime.max_days).is_some_and(|latest| stated > latest)
+        if let Some(max_days) = lifetime.max_days
+            && after(now, max_days).is_some_and(|latest| stated > latest)
         {
-            return Err(TokenRefusal::ExpiryTooLate { kind: self.kind, max_days: lifetime.max_days });
+            return Err(TokenRefusal::ExpiryTooLate { kind: self.kind, max_days });
         }
         if parent.is_some_and(|parent| stated > parent) {
             return Err(ExceedsParent::Lifetime.into());

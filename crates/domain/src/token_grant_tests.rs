@@ -19,7 +19,7 @@ fn request(kind: TokenKind) -> TokenRequest {
     TokenRequest {
         kind,
         allow_force: None,
-        expires_at: None,
+        expiry: RequestedExpiry::Default,
         scopes: None,
         pipelines: None,
         max_sessions: None,
@@ -44,8 +44,24 @@ fn limited() -> TokenGrant {
 
 #[test]
 fn a_person_s_token_has_everything_that_its_user_has() {
-    assert_eq!(request(TokenKind::User).resolve(Some(&person()), at(0)), Ok(person()));
-    assert_eq!(request(TokenKind::User).resolve(None, at(0)), Ok(person()));
+    let expected = TokenGrant { expires_at: Some(at(90 * DAY)), ..person() };
+    assert_eq!(request(TokenKind::User).resolve(Some(&person()), at(0)), Ok(expected.clone()));
+    assert_eq!(request(TokenKind::User).resolve(None, at(0)), Ok(expected));
+}
+
+#[test]
+fn only_a_person_s_token_can_be_valid_for_ever() {
+    let never = |kind| TokenRequest { expiry: RequestedExpiry::Never, ..request(kind) };
+    for parent in [None, Some(person())] {
+        assert_eq!(never(TokenKind::User).resolve(parent.as_ref(), at(0)), Ok(person()));
+        for kind in [TokenKind::Agent, TokenKind::Ci] {
+            let made = never(kind).resolve(parent.as_ref(), at(0)).unwrap();
+            assert_eq!(made.expires_at, Some(at(90 * DAY)));
+        }
+    }
+    let brief = TokenGrant { expires_at: Some(at(100)), ..person() };
+    let refused = never(TokenKind::User).resolve(Some(&brief), at(0));
+    assert_eq!(refused, Err(ExceedsParent::Lifetime.into()));
 }
 
 #[test]
@@ -77,13 +93,13 @@ fn programs_do_not_administer() {
 #[test]
 fn programs_expire_within_366_days() {
     for kind in [TokenKind::Agent, TokenKind::Ci] {
-        let until = |seconds| TokenRequest { expires_at: Some(at(seconds)), ..request(kind) };
+        let until = |seconds| TokenRequest { expiry: RequestedExpiry::At(at(seconds)), ..request(kind) };
         assert_eq!(until(366 * DAY).resolve(None, at(0)).unwrap().expires_at, Some(at(366 * DAY)));
         let too_late = TokenRefusal::ExpiryTooLate { kind, max_days: 366 };
         assert_eq!(until(366 * DAY + 1).resolve(None, at(0)), Err(too_late));
         assert_eq!(until(0).resolve(None, at(0)), Err(TokenRefusal::ExpiryPast));
     }
-    let far = TokenRequest { expires_at: Some(at(9999 * DAY)), ..request(TokenKind::User) };
+    let far = TokenRequest { expiry: RequestedExpiry::At(at(9999 * DAY)), ..request(TokenKind::User) };
     assert_eq!(far.resolve(None, at(0)).unwrap().expires_at, Some(at(9999 * DAY)));
 }
 
@@ -92,7 +108,7 @@ fn a_child_inherits_the_limits_of_its_parent_by_default() {
     let child = request(TokenKind::Agent).resolve(Some(&limited()), at(0)).unwrap();
     assert_eq!(child, TokenGrant { scopes: Scopes::of(&[Scope::Read]), ..limited() });
     let narrower = TokenRequest {
-        expires_at: Some(at(99)),
+        expiry: RequestedExpiry::At(at(99)),
         scopes: Some(Scopes::of(&[Scope::Write])),
         pipelines: Some(vec![pipeline(2), pipeline(2)]),
         ..request(TokenKind::Ci)
@@ -110,7 +126,7 @@ fn a_child_can_t_exceed_its_parent() {
     for (exceeding, refusal) in [
         (request(TokenKind::User), ExceedsParent::Kind),
         (TokenRequest { allow_force: Some(true), ..agent() }, ExceedsParent::Force),
-        (TokenRequest { expires_at: Some(at(101)), ..agent() }, ExceedsParent::Lifetime),
+        (TokenRequest { expiry: RequestedExpiry::At(at(101)), ..agent() }, ExceedsParent::Lifetime),
         (
             TokenRequest { scopes: Some(Scopes::of(&[Scope::Read, Scope::Hold])), ..agent() },
             ExceedsParent::Scopes { has },

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use ipnet::{Ipv4Net, Ipv6Net};
+
+use crate::allow_list::AllowedNetworks;
 
 /// Why an address is forbidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,19 +104,7 @@ const FORBIDDEN_V6: [(Ipv6Net, ForbiddenNetwork); 10] = [
 /// All that is assigned to servers on the internet.
 const GLOBAL_V6: Ipv6Net = v6(0x2000, 0, 0, 3);
 
-/// Networks that the operator allows although they are forbidden.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AllowList(Vec<IpNet>);
-
-impl AllowList {
-    pub fn new(networks: impl IntoIterator<Item = IpNet>) -> Self {
-        Self(networks.into_iter().collect())
-    }
-
-    fn contains(&self, address: IpAddr) -> bool {
-        self.0.iter().any(|network| network.contains(&address))
-    }
-
+impl AllowedNetworks {
     /// Returns whether the operator has allowed the address, or the IPv4 address in it.
     pub(crate) fn contains_embedded(&self, address: IpAddr) -> bool {
         self.contains(to_ipv4_if_embedded(address))
@@ -129,7 +119,7 @@ impl AllowList {
 }
 
 /// Returns why an address may not be connected to, if it may not be.
-pub fn check_address(address: IpAddr, allow: &AllowList) -> Result<(), ForbiddenNetwork> {
+pub(crate) fn check_address(address: IpAddr, allow: &AllowedNetworks) -> Result<(), ForbiddenNetwork> {
     let address = to_ipv4_if_embedded(address);
     if allow.contains(address) {
         return Ok(());
@@ -168,13 +158,17 @@ fn to_ipv4_if_embedded(address: IpAddr) -> IpAddr {
 mod tests {
     use super::ForbiddenNetwork::*;
     use super::*;
+    use crate::allow_list::AllowList;
+    use crate::purpose::Purpose;
+    use crate::requester::Requester;
 
     fn check(address: &str, allow: &str) -> Result<(), ForbiddenNetwork> {
         check_address(address.parse().unwrap(), &list(allow))
     }
 
-    fn list(networks: &str) -> AllowList {
-        AllowList::new(networks.split_whitespace().map(|network| network.parse().unwrap()))
+    fn list(networks: &str) -> AllowedNetworks {
+        let list = AllowList::new(networks.split_whitespace().map(|network| network.parse().unwrap()));
+        list.networks(&Requester::operator(Purpose::Provider), 443)
     }
 
     #[test]
@@ -274,7 +268,7 @@ mod tests {
         {
             let address: IpAddr = address.parse().unwrap();
             assert_eq!(allow.allows_plain_http(address), is_allowed, "{address}");
-            assert!(!AllowList::default().allows_plain_http(address), "{address}");
+            assert!(!AllowedNetworks::default().allows_plain_http(address), "{address}");
         }
     }
 }

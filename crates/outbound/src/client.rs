@@ -1,17 +1,21 @@
 //! Sends requests.
 
-use std::error::Error;
-use std::sync::{Arc, OnceLock};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::ACCEPT;
 use http::{Request, Response};
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
 
-use crate::address::AllowList;
+use crate::allow_list::AllowList;
 use crate::destination::{Destination, InvalidDestination, Scheme};
-use crate::error::{ForbiddenAddress, OutboundError};
-use crate::lookup::{Access, CheckedResolver, Lookup, SystemLookup};
+use crate::error::OutboundError;
+use crate::lookup::{Lookup, SystemLookup};
+use crate::pin::checked_addresses;
+use crate::purpose::Purpose;
+use crate::requester::Requester;
 
 const MAX_RESPONSE_HEADERS: usize = 64;
 
@@ -32,51 +36,43 @@ impl Default for Bounds {
 /// The HTTP client for addresses that users and operators name. See the crate's documentation. Cheap to clone.
 #[derive(Clone)]
 pub struct OutboundClient {
-    https: Arc<Channel>,
-    http: Arc<Channel>,
-}
-
-/// A client for one scheme. It is built for the first request: a machine without certificate authorities can run a
-/// server that sends none.
-struct Channel {
-    access: Access,
+    allow: Arc<AllowList>,
     lookup: Arc<dyn Lookup>,
-    client: OnceLock<reqwest::Client>,
 }
 
-impl Channel {
-    fn client(&self) -> Result<&reqwest::Client, OutboundError> {
-        match self.client.get() {
-            Some(client) => Ok(client),
-            None => {
-                let client = self.build().map_err(OutboundError::Setup)?;
-                Ok(self.client.get_or_init(|| client))
-            }
-        }
-    }
+/// The HTTP library connects to these addresses, whatever the name is. It does not call this for hosts that are addresses.
+struct PinnedResolver(Vec<IpAddr>);
 
-    fn build(&self) -> Result<reqwest::Client, reqwest::Error> {
-        let client = reqwest::Client::builder()
-            .user_agent(concat!("greenroom/", env!("CARGO_PKG_VERSION")))
-            .dns_resolver(CheckedResolver { access: self.access.clone(), lookup: Arc::clone(&self.lookup) })
-            .redirect(Policy::none())
-            .referer(false)
-            .no_proxy()
-            .retry(reqwest::retry::never())
-            // The name is resolved and checked for each request.
-            .pool_max_idle_per_host(0)
-            .http1_only()
-            .http1_max_headers(MAX_RESPONSE_HEADERS)
-            // A compressed response can be much longer than what is received.
-            .no_gzip()
-            .no_brotli()
-            .no_deflate()
-            .no_zstd();
-        match self.access.scheme {
-            Scheme::Https => client.https_only(true).build(),
-            // Needs no certificate authorities.
-            Scheme::Http => client.tls_certs_only([]).build(),
-        }
+impl Resolve for PinnedResolver {
+    fn resolve(&self, _: Name) -> Resolving {
+        // The library replaces the port by that of the address.
+        let addresses: Vec<_> = self.0.iter().map(|address| SocketAddr::new(*address, 0)).collect();
+        Box::pin(async move { Ok(Box::new(addresses.into_iter()) as Addrs) })
+    }
+}
+
+/// Builds the client of one request, which can connect to the checked addresses only. No connection is kept for another
+/// request, so that nothing is gained by keeping the client.
+fn build(scheme: Scheme, addresses: Vec<IpAddr>) -> Result<reqwest::Client, reqwest::Error> {
+    let client = reqwest::Client::builder()
+        .user_agent(concat!("greenroom/", env!("CARGO_PKG_VERSION")))
+        .dns_resolver(PinnedResolver(addresses))
+        .redirect(Policy::none())
+        .referer(false)
+        .no_proxy()
+        .retry(reqwest::retry::never())
+        .pool_max_idle_per_host(0)
+        .http1_only()
+        .http1_max_headers(MAX_RESPONSE_HEADERS)
+        // A compressed response can be much longer than what is received.
+        .no_gzip()
+        .no_brotli()
+        .no_deflate()
+        .no_zstd();
+    match scheme {
+        Scheme::Https => client.https_only(true).build(),
+        // Needs no certificate authorities.
+        Scheme::Http => client.tls_certs_only([]).build(),
     }
 }
 
@@ -87,27 +83,33 @@ impl OutboundClient {
 
     /// A client that resolves names in another way than the operating system.
     pub fn with_lookup(allow: AllowList, lookup: impl Lookup) -> Self {
-        let (allow, lookup) = (Arc::new(allow), Arc::new(lookup) as Arc<dyn Lookup>);
-        let channel = |scheme| {
-            let access = Access { scheme, allow: Arc::clone(&allow) };
-            Arc::new(Channel { access, lookup: Arc::clone(&lookup), client: OnceLock::new() })
-        };
-        Self { https: channel(Scheme::Https), http: channel(Scheme::Http) }
+        Self { allow: Arc::new(allow), lookup: Arc::new(lookup) }
+    }
+
+    /// Returns whether organizations can reach different destinations, for this purpose.
+    pub fn depends_on_organization(&self, purpose: Purpose) -> bool {
+        self.allow.depends_on_organization(purpose)
     }
 
     /// Sends a GET request for JSON.
-    pub async fn get_json(&self, url: &str, bounds: Bounds) -> Result<Response<Vec<u8>>, OutboundError> {
+    pub async fn get_json(
+        &self,
+        requester: &Requester,
+        url: &str,
+        bounds: Bounds,
+    ) -> Result<Response<Vec<u8>>, OutboundError> {
         let request = Request::get(url).header(ACCEPT, "application/json").body(Vec::new());
-        self.send(request.map_err(|_| InvalidDestination::Syntax)?, bounds).await
+        self.send(requester, request.map_err(|_| InvalidDestination::Syntax)?, bounds).await
     }
 
     /// Sends a request, and returns the response with its complete body. A redirect is an error.
     pub async fn send(
         &self,
+        requester: &Requester,
         request: Request<Vec<u8>>,
         bounds: Bounds,
     ) -> Result<Response<Vec<u8>>, OutboundError> {
-        let exchange = self.exchange(request, bounds.max_response_bytes);
+        let exchange = self.exchange(requester, request, bounds.max_response_bytes);
         match tokio::time::timeout(bounds.timeout, exchange).await {
             Ok(result) => result,
             Err(_) => Err(OutboundError::Timeout(bounds.timeout)),
@@ -116,20 +118,16 @@ impl OutboundClient {
 
     async fn exchange(
         &self,
+        requester: &Requester,
         request: Request<Vec<u8>>,
         max_bytes: usize,
     ) -> Result<Response<Vec<u8>>, OutboundError> {
         let destination = Destination::parse(request.uri())?;
-        let channel = match destination.scheme {
-            Scheme::Https => &self.https,
-            Scheme::Http => &self.http,
-        };
-        // The library does not call the resolver for a host that is an address.
-        if let Some(address) = destination.address {
-            channel.access.check(address)?;
-        }
+        let (uri, lookup) = (request.uri(), self.lookup.as_ref());
+        let addresses = checked_addresses(uri, &destination, &self.allow, lookup, requester).await?;
+        let client = build(destination.scheme, addresses).map_err(OutboundError::Setup)?;
         let request = reqwest::Request::try_from(request).map_err(failed)?;
-        let mut response = channel.client()?.execute(request).await.map_err(failed)?;
+        let mut response = client.execute(request).await.map_err(failed)?;
         let status = response.status();
         if status.is_redirection() {
             return Err(OutboundError::Redirect(status));
@@ -149,15 +147,7 @@ impl OutboundClient {
     }
 }
 
-/// Finds the reason of the resolver in an error of the library. The address of the request can contain secrets, and
-/// is left out.
+/// The address of the request can contain secrets, and is left out.
 fn failed(error: reqwest::Error) -> OutboundError {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
-    while let Some(current) = cause {
-        if let Some(forbidden) = current.downcast_ref::<ForbiddenAddress>() {
-            return OutboundError::Address(*forbidden);
-        }
-        cause = current.source();
-    }
     OutboundError::Http(error.without_url())
 }

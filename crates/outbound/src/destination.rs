@@ -22,7 +22,7 @@ pub enum InvalidDestination {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scheme {
     Https,
-    /// Only to this machine: see [`crate::AllowList`].
+    /// Only to this machine, if the operator allows that.
     Http,
 }
 
@@ -33,6 +33,7 @@ pub(crate) struct Destination {
     /// The host, if it is an address. All spellings of an address (`127.1`, `0x7f000001`, `[::ffff:7f00:1]`) are
     /// addresses here, as the URL standard demands.
     pub(crate) address: Option<IpAddr>,
+    pub(crate) port: u16,
 }
 
 impl Destination {
@@ -48,16 +49,14 @@ impl Destination {
         if !url.username().is_empty() || url.password().is_some() {
             return Err(InvalidDestination::Userinfo);
         }
-        if url.port() == Some(0) {
-            return Err(InvalidDestination::Port);
-        }
+        let port = url.port_or_known_default().filter(|port| *port != 0).ok_or(InvalidDestination::Port)?;
         let address = match url.host() {
             Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
             Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
             Some(Host::Domain(name)) if !name.is_empty() => None,
             _ => return Err(InvalidDestination::Host),
         };
-        Ok(Self { scheme, address })
+        Ok(Self { scheme, address, port })
     }
 }
 
@@ -90,14 +89,15 @@ mod tests {
             let parsed = parse(&format!("https://{host}:8443/x?y=z"));
             assert_eq!(
                 parsed,
-                Ok(Destination { scheme: Scheme::Https, address: address.parse().ok() }),
+                Ok(Destination { scheme: Scheme::Https, address: address.parse().ok(), port: 8443 }),
                 "{host}"
             );
         }
         for host in ["localhost", "a.example", "a.example:8443", "127.0.0.1.example", "xn--bcher-kva.example"]
         {
             let parsed = parse(&format!("https://{host}/"));
-            assert_eq!(parsed, Ok(Destination { scheme: Scheme::Https, address: None }), "{host}");
+            let port = if host.ends_with(":8443") { 8443 } else { 443 };
+            assert_eq!(parsed, Ok(Destination { scheme: Scheme::Https, address: None, port }), "{host}");
         }
     }
 

@@ -1,14 +1,12 @@
 //! Resolves names to addresses, and passes on only those that may be connected to.
 
-use std::error::Error;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use crate::address::{AllowList, check_address};
+use crate::address::check_address;
+use crate::allow_list::AllowedNetworks;
 use crate::destination::Scheme;
 use crate::error::ForbiddenAddress;
 
@@ -38,7 +36,7 @@ impl Lookup for SystemLookup {
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     pub(crate) scheme: Scheme,
-    pub(crate) allow: Arc<AllowList>,
+    pub(crate) allow: AllowedNetworks,
 }
 
 impl Access {
@@ -51,6 +49,11 @@ impl Access {
             .map_err(|reason| ForbiddenAddress::Network { address, reason })?;
         let is_listed = self.allow.contains_embedded(address);
         if !is_listed && is_own(address) { Err(ForbiddenAddress::Own(address)) } else { Ok(()) }
+    }
+
+    /// Returns whether an address could not be connected to without the operator's list.
+    pub(crate) fn needs_list(&self, address: IpAddr) -> bool {
+        Self { scheme: self.scheme, allow: AllowedNetworks::default() }.check(address).is_err()
     }
 
     /// Keeps the addresses that may be connected to. An error if there were addresses, and none of them is allowed.
@@ -76,27 +79,6 @@ fn is_own(address: IpAddr) -> bool {
         socket.local_addr()
     });
     source.is_ok_and(|source| source.ip() == address)
-}
-
-/// The HTTP library connects to the addresses that this returns, and to no others. It calls this once per connection,
-/// and not for hosts that are addresses.
-pub(crate) struct CheckedResolver {
-    pub(crate) access: Access,
-    pub(crate) lookup: Arc<dyn Lookup>,
-}
-
-impl Resolve for CheckedResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        let (access, found) = (self.access.clone(), self.lookup.lookup(name.as_str()));
-        Box::pin(async move {
-            let found = found.await?;
-            let allowed = access
-                .filter(found)
-                .map_err(|rejected| Box::new(rejected) as Box<dyn Error + Send + Sync>)?;
-            // The library replaces the port by that of the address.
-            Ok(Box::new(allowed.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
-        })
-    }
 }
 
 #[cfg(test)]

@@ -3,24 +3,14 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use http::Uri;
 
-use crate::address::AllowList;
+use crate::allow_list::AllowList;
 use crate::destination::{Destination, InvalidDestination};
-use crate::error::ForbiddenAddress;
+use crate::error::PinError;
 use crate::lookup::{Access, Lookup};
-
-#[derive(Debug, thiserror::Error)]
-pub enum PinError {
-    #[error("the address can't be used: {0}")]
-    Destination(#[from] InvalidDestination),
-    #[error(transparent)]
-    Address(#[from] ForbiddenAddress),
-    #[error("the host's name can't be resolved")]
-    Lookup(#[source] io::Error),
-}
+use crate::requester::Requester;
 
 /// Returns the addresses of a URL's host that may be connected to. Never empty. A host that is an address is not looked
 /// up, and is the only result. Plain http is possible only if every address of the result is a loopback address that
@@ -29,19 +19,35 @@ pub async fn pin_addresses(
     url: &str,
     allow: &AllowList,
     lookup: &dyn Lookup,
+    requester: &Requester,
 ) -> Result<Vec<IpAddr>, PinError> {
     let uri: Uri = url.parse().map_err(|_| InvalidDestination::Syntax)?;
     let destination = Destination::parse(&uri)?;
-    let access = Access { scheme: destination.scheme, allow: Arc::new(allow.clone()) };
-    if let Some(address) = destination.address {
-        access.check(address)?;
-        return Ok(vec![address]);
-    }
-    let name = uri.host().ok_or(InvalidDestination::Host)?;
-    let found = lookup.lookup(name).await.map_err(PinError::Lookup)?;
+    checked_addresses(&uri, &destination, allow, lookup, requester).await
+}
+
+/// As [`pin_addresses`], of a destination that is parsed already.
+pub(crate) async fn checked_addresses(
+    uri: &Uri,
+    destination: &Destination,
+    allow: &AllowList,
+    lookup: &dyn Lookup,
+    requester: &Requester,
+) -> Result<Vec<IpAddr>, PinError> {
+    let access = Access { scheme: destination.scheme, allow: allow.networks(requester, destination.port) };
+    let found = match destination.address {
+        Some(address) => vec![address],
+        None => {
+            let name = uri.host().ok_or(InvalidDestination::Host)?;
+            lookup.lookup(name).await.map_err(PinError::Lookup)?
+        }
+    };
     let allowed = access.filter(found)?;
     if allowed.is_empty() {
         return Err(PinError::Lookup(io::Error::from(io::ErrorKind::NotFound)));
+    }
+    if allowed.iter().any(|address| access.needs_list(*address)) {
+        requester.record_use_of_list();
     }
     Ok(allowed)
 }
@@ -51,6 +57,7 @@ mod tests {
     use futures_util::future::BoxFuture;
 
     use super::*;
+    use crate::purpose::Purpose;
 
     struct TestLookup(&'static [&'static str]);
 
@@ -63,7 +70,8 @@ mod tests {
 
     async fn pin(url: &str, found: &'static [&'static str], allow: &str) -> Result<Vec<String>, PinError> {
         let allow = AllowList::new(allow.split_whitespace().map(|network| network.parse().unwrap()));
-        let pinned = pin_addresses(url, &allow, &TestLookup(found)).await?;
+        let requester = Requester::operator(Purpose::Registry);
+        let pinned = pin_addresses(url, &allow, &TestLookup(found), &requester).await?;
         Ok(pinned.iter().map(ToString::to_string).collect())
     }
 
@@ -78,6 +86,25 @@ mod tests {
         assert!(matches!(pin(url, &[], "").await, Err(PinError::Lookup(_))));
         assert!(matches!(pin("https://0x7f.1/x", &[], "").await, Err(PinError::Address(_))));
         assert!(matches!(pin("file:///x", &[], "").await, Err(PinError::Destination(_))));
+    }
+
+    #[tokio::test]
+    async fn the_use_of_the_list_is_recorded() {
+        for (url, found, is_recorded) in [
+            ("https://git.example/x", &["93.184.216.34"][..], false),
+            ("https://git.example/x", &["10.0.0.1"], true),
+            ("https://git.example/x", &["93.184.216.34", "10.0.0.1"], true),
+            ("https://10.0.0.1/x", &[], true),
+            ("https://10.0.0.1:8443/x", &[], false),
+            ("https://git.example:8443/x", &["10.0.0.1"], false),
+            ("https://git.example/x", &["192.168.0.1"], false),
+            ("https://93.184.216.34/x", &[], false),
+        ] {
+            let allow = AllowList::new(["registry=10.0.0.0/8:443".parse().unwrap()]);
+            let requester = Requester::operator(Purpose::Registry);
+            let _ = pin_addresses(url, &allow, &TestLookup(found), &requester.clone()).await;
+            assert_eq!(requester.has_used_list(), is_recorded, "{url} {found:?}");
+        }
     }
 
     #[tokio::test]

@@ -20,7 +20,8 @@ pub enum ForbiddenEntry {
     Path,
 }
 
-/// Why a registry could not be read. The text can be shown to users.
+/// Why a registry could not be read. The text can be shown to users, unless the operator's list of allowed destinations was
+/// used (`Requester::public_text`).
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
     #[error("the registry can't be connected to: {0}")]

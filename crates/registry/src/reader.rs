@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use greenroom_domain::step::StepTag;
-use greenroom_outbound::{AllowList, Lookup, SystemLookup, pin_addresses};
+use greenroom_outbound::{AllowList, Lookup, Purpose, Requester, SystemLookup, pin_addresses};
 use tempfile::TempDir;
 use tokio::time::Instant;
 
@@ -40,6 +40,7 @@ pub struct FetchedStep {
 #[derive(Clone)]
 pub struct RegistryReader {
     allow: Arc<AllowList>,
+    requester: Requester,
     lookup: Arc<dyn Lookup>,
     folder: Arc<Path>,
 }
@@ -53,7 +54,13 @@ impl RegistryReader {
 
     /// A reader that resolves names in another way than the operating system.
     pub fn with_lookup(allow: AllowList, folder: PathBuf, lookup: impl Lookup) -> Self {
-        Self { allow: Arc::new(allow), lookup: Arc::new(lookup), folder: folder.into() }
+        let requester = Requester::operator(Purpose::Registry);
+        Self { allow: Arc::new(allow), requester, lookup: Arc::new(lookup), folder: folder.into() }
+    }
+
+    /// Returns a reader that reads on behalf of another requester.
+    pub fn for_requester(&self, requester: Requester) -> Self {
+        Self { requester, ..self.clone() }
     }
 
     /// Lists the tags of a registry. Nothing of them has been verified.
@@ -110,7 +117,7 @@ impl RegistryReader {
         folder: &Path,
     ) -> Result<Git<'a>, RegistryError> {
         let deadline = Instant::now() + bounds.timeout;
-        let pinned = pin_addresses(source.url(), &self.allow, self.lookup.as_ref());
+        let pinned = pin_addresses(source.url(), &self.allow, self.lookup.as_ref(), &self.requester);
         let addresses = tokio::time::timeout_at(deadline, pinned)
             .await
             .map_err(|_| RegistryError::Timeout(bounds.timeout))??;

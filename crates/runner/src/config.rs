@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Parser, ValueEnum};
+use greenroom_traces::TraceSettings;
 use url::{Host, Url};
 
 use crate::backend::User;
@@ -26,16 +27,21 @@ pub enum BackendKind {
     Dummy,
 }
 
+/// With commit and date in a packaged build.
+pub const VERSION: &str = match option_env!("GREENROOM_LONG_VERSION") {
+    Some(version) => version,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
 #[derive(Clone, Debug, Parser)]
-#[command(name = "greenroom-runner", version, about = "Runs the jobs of Greenroom's pipelines")]
+#[command(name = "greenroom-runner", version = VERSION, about = "Runs the jobs of Greenroom's pipelines")]
 pub struct Config {
     /// The address of the API, including `/api/v1`.
     #[arg(long, env = "GREENROOM_URL")]
     pub url: String,
     /// Allows a plain `http://` address beyond this machine, although tokens and secrets can be read on the way.
-    /// For tests only.
-    #[arg(long, env = "GREENROOM_RUNNER_ALLOW_PLAIN_HTTP", hide = true)]
-    pub allow_plain_http: bool,
+    #[arg(long, env = "GREENROOM_RUNNER_PLAIN_HTTP", alias = "allow-plain-http")]
+    pub plain_http: bool,
     /// The runner's token, `grr_…`. It is visible in the list of processes; prefer a file.
     #[arg(
         long,
@@ -84,6 +90,8 @@ pub struct Config {
     pub limits: LimitConfig,
     #[command(flatten)]
     pub log: LogConfig,
+    #[command(flatten)]
+    pub traces: TraceSettings,
 }
 
 /// Resource limits of a step in a container.
@@ -134,11 +142,12 @@ impl Config {
 
     /// Rejects an address with which tokens and secrets would leave this machine without encryption.
     pub fn check_encryption(&self) -> anyhow::Result<()> {
-        if self.allow_plain_http || !self.leaves_machine_unencrypted() {
+        if self.plain_http || !self.leaves_machine_unencrypted() {
             return Ok(());
         }
         anyhow::bail!(
-            "--url is plain HTTP to another machine: tokens and secrets would be sent without encryption; use https://"
+            "--url is plain HTTP to another machine: tokens and secrets would be sent without encryption. \
+             Either use https://, or set --plain-http in a network that no other party can read"
         )
     }
 
@@ -231,8 +240,10 @@ mod tests {
         ] {
             let config = Config { url: url.to_owned(), ..parse("--token a").unwrap() };
             assert_eq!(config.check_encryption().is_err(), is_rejected, "{url}");
-            let config = Config { url: url.to_owned(), ..parse("--token a --allow-plain-http").unwrap() };
-            assert!(config.check_encryption().is_ok(), "{url}");
+            for allowed in ["--token a --plain-http", "--token a --allow-plain-http"] {
+                let config = Config { url: url.to_owned(), ..parse(allowed).unwrap() };
+                assert!(config.check_encryption().is_ok(), "{url}");
+            }
         }
     }
 

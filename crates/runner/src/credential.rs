@@ -1,5 +1,5 @@
 //! Credentials of the platform: with them the runner itself fetches a repository or pulls images. A credential
-//! is for exactly one host, and no step gets it.
+//! is for exactly one host, perhaps for some of its repositories, and no step gets it.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -85,13 +85,15 @@ impl CredentialError {
     }
 }
 
-/// Returns credentials by host. Implemented by the job, which requests them from the server.
+/// Returns credentials by host and repository. Implemented by the job, which requests them from the server.
 pub trait Credentials: Send + Sync {
-    /// `host` has a port if that is not 443. `None` if there is no credential for it.
+    /// `host` has a port if that is not 443. `repository` is the address that is fetched, for a checkout. `None` if there is
+    /// no credential for them.
     fn get(
         &self,
         kind: CredentialKind,
         host: &str,
+        repository: Option<&str>,
     ) -> impl Future<Output = Result<Option<Arc<Credential>>, CredentialError>> + Send;
 }
 
@@ -100,7 +102,12 @@ pub trait Credentials: Send + Sync {
 pub struct NoCredentials;
 
 impl Credentials for NoCredentials {
-    async fn get(&self, _: CredentialKind, _: &str) -> Result<Option<Arc<Credential>>, CredentialError> {
+    async fn get(
+        &self,
+        _: CredentialKind,
+        _: &str,
+        _: Option<&str>,
+    ) -> Result<Option<Arc<Credential>>, CredentialError> {
         Ok(None)
     }
 }

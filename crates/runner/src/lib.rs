@@ -4,6 +4,7 @@
 //! - [`runner`]: acquires jobs, as many as there are [`slots`];
 //! - [`job`]: runs one job;
 //! - [`backend`]: runs the steps in containers or processes;
+//! - [`liveness`]: what systemd and health checks see;
 //! - [`log`]: ships the steps' output to the server;
 //! - [`checkout`], [`archive`]: fill the workspace;
 //! - [`step_archive`]: verifies and keeps the files of steps of registries;
@@ -16,6 +17,7 @@ pub mod config;
 pub mod credential;
 mod error_chain;
 pub mod job;
+pub mod liveness;
 pub mod log;
 pub mod runner;
 pub mod slots;

@@ -7,26 +7,29 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, Subcommand};
+use greenroom_app::browser_session::new_secret as new_sign_in_secret;
+use greenroom_app::public_url::PublicUrl;
+use greenroom_app::sign_in::link;
+use greenroom_app::token::new_secret;
 use greenroom_domain::id::{OrganizationId, TokenId, UserId};
 use greenroom_domain::scope::{Scope, Scopes};
 use greenroom_domain::slug::Slug;
 use greenroom_domain::text::{Email, Name};
-use greenroom_domain::token_grant::{TokenGrant, TokenRefusal, TokenRequest};
+use greenroom_domain::token_grant::{RequestedExpiry, TokenGrant, TokenRefusal, TokenRequest};
+use greenroom_engine::Engine;
 use greenroom_store::pipeline::PipelineName;
 use greenroom_store::system::bootstrap::{NewOrganization, NewToken};
 use greenroom_store::system::migrate::{MIGRATION_LOCK_TIMEOUT, MIGRATION_STATEMENT_TIMEOUT};
 use greenroom_store::{PoolSettings, Store, connect, probe};
-use jiff::Timestamp;
+use greenroom_worker::objects::Objects;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::app::browser_session::new_secret as new_sign_in_secret;
-use crate::app::public_url::PublicUrl;
-use crate::app::sign_in::link;
-use crate::app::token::new_secret;
-use crate::config::{DatabaseConfig, SecretsConfig, id_token_issuer};
+use crate::config::{DatabaseConfig, ObjectsConfig, SecretsConfig, TemporalConfig, id_token_issuer};
+use crate::doctor::{examine, require_healthy};
 use crate::give_up::{GiveUpCommand, give_up};
 use crate::secret_keys::{oidc_documents, reseal, rewrap_keys};
+use crate::verify::{require_complete, verify};
 
 /// How long an operator's command waits for a lock. It can be long: these are row locks, which do not block
 /// readers.
@@ -44,6 +47,9 @@ pub enum MigrateCommand {
         /// The version to revert to; 0 reverts all.
         #[arg(long)]
         to: i64,
+        /// Revert although daemons are connected that need what is reverted. They fail.
+        #[arg(long)]
+        even_if_used: bool,
         #[command(flatten)]
         retry: MigrationRetry,
     },
@@ -105,6 +111,22 @@ pub enum AdminCommand {
         #[arg(long, env = "GREENROOM_ID_TOKEN_ISSUER", value_parser = id_token_issuer)]
         id_token_issuer: String,
     },
+    /// Check what a daemon needs: the database's settings and schema, the clock, Temporal, the object store and the master keys.
+    /// Exit code 1 if something would not work.
+    Doctor {
+        #[command(flatten)]
+        temporal: Box<TemporalConfig>,
+        #[command(flatten)]
+        objects: ObjectsConfig,
+    },
+    /// Check a database, such as a restored one: the schema's version, the constraints of all tables, locks, deployments,
+    /// the numbers of events, whether each object exists, and whether everything that is sealed opens with these master
+    /// keys. It only reads. Exit code 1 if something is broken.
+    Verify {
+        /// The object store; without it, objects are not looked for.
+        #[arg(long, env = "GREENROOM_OBJECTS")]
+        objects: Option<String>,
+    },
     /// End a job, the occupant of a work slot, or a teardown whose runner does not end it.
     #[command(subcommand)]
     GiveUp(GiveUpCommand),
@@ -163,9 +185,9 @@ pub struct CreateToken {
     /// A pipeline, by id or slug, that it is limited to; can be repeated. All pipelines if left out.
     #[arg(long = "pipeline")]
     pipelines: Vec<String>,
-    /// When it expires, as in 2027-01-31T00:00:00Z. In 90 days for ci and agent if left out, never for user.
-    #[arg(long)]
-    expires_at: Option<Timestamp>,
+    /// When it expires, as in 2027-01-31T00:00:00Z, or `never` for the kind user. In 90 days if left out.
+    #[arg(long, value_parser = expiry)]
+    expires_at: Option<RequestedExpiry>,
     /// How many sessions the token, and those made by it, may hold at a time. Any number if left out.
     #[arg(long)]
     max_sessions: Option<i64>,
@@ -175,7 +197,9 @@ pub async fn migrate(database: &DatabaseConfig, command: &MigrateCommand) -> any
     let store = store(database, MIGRATION_LOCK_TIMEOUT).await?;
     match command {
         MigrateCommand::Up { retry } => store.migrate_up(retry.limit()).await?,
-        MigrateCommand::Down { to, retry } => store.migrate_down(*to, retry.limit()).await?,
+        MigrateCommand::Down { to, even_if_used, retry } => {
+            store.migrate_down(*to, retry.limit(), *even_if_used).await?;
+        }
         MigrateCommand::Status => {}
     }
     for migration in store.migrations().await? {
@@ -191,7 +215,14 @@ pub async fn admin(
     command: &AdminCommand,
 ) -> anyhow::Result<()> {
     let store = store(database, LOCK_TIMEOUT).await?;
-    if let Some(problem) = store.schema().await?.problem() {
+    let problem = store.schema().await?.problem();
+    if let AdminCommand::Doctor { temporal, objects } = command {
+        let (engine, keys) = (Engine::new(temporal.engine()?), secrets.keys().await);
+        let found = examine(&store, problem, &engine, &objects.open(), &keys).await?;
+        writeln!(std::io::stdout(), "{found:#}")?;
+        return require_healthy(&found);
+    }
+    if let Some(problem) = problem {
         bail!("{problem}");
     }
     let made = match command {
@@ -210,6 +241,14 @@ pub async fn admin(
         }
         AdminCommand::OidcDocuments { out, id_token_issuer } => {
             oidc_documents(&store, &secrets.keys().await?, id_token_issuer, out).await?
+        }
+        AdminCommand::Doctor { .. } => return Ok(()),
+        AdminCommand::Verify { objects } => {
+            let objects =
+                objects.as_deref().map(|address| Objects::open(address, std::env::vars())).transpose()?;
+            let found = verify(&store, &secrets.keys().await?, objects.as_ref()).await?;
+            writeln!(std::io::stdout(), "{found:#}")?;
+            return require_complete(&found);
         }
         AdminCommand::WakeAll => json!({ "woken": store.wake_all_deployments().await? }),
         AdminCommand::Installation { renew: false } => {
@@ -271,7 +310,7 @@ async fn create_token(store: &Store, arguments: &CreateToken) -> anyhow::Result<
     let request = TokenRequest {
         kind: option("--kind", arguments.kind.parse())?,
         allow_force: None,
-        expires_at: arguments.expires_at,
+        expiry: arguments.expires_at.unwrap_or_default(),
         scopes: (!arguments.scopes.is_empty()).then_some(scopes),
         pipelines: (!pipelines.is_empty()).then_some(pipelines),
         max_sessions: arguments.max_sessions,
@@ -310,6 +349,14 @@ async fn sign_in_link(store: &Store, email: &Email, public_url: &PublicUrl) -> a
 /// Prefixes the error with the option whose value is invalid: the error's text is the rest of the sentence.
 fn option<T, E: std::fmt::Display>(name: &str, read: Result<T, E>) -> anyhow::Result<T> {
     read.map_err(|error| anyhow!("{name} {error}"))
+}
+
+/// Parses a time, or `never`.
+fn expiry(text: &str) -> Result<RequestedExpiry, String> {
+    match text {
+        "never" => Ok(RequestedExpiry::Never),
+        text => text.parse().map(RequestedExpiry::At).map_err(|_| "must be a time or `never`".to_owned()),
+    }
 }
 
 /// Returns the option that a refusal is about.

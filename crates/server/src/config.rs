@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use greenroom_app::id_token::IdTokenSettings;
+use greenroom_app::job::timing::JobTiming;
+use greenroom_app::limits::LimitSettings;
+use greenroom_engine::{EngineConfig, EngineTls, WorkerSettings};
 use greenroom_keys::{KeySource, Keys};
-use greenroom_outbound::{AllowList, OutboundClient};
+use greenroom_outbound::{AllowEntry, AllowList, OutboundClient};
 use greenroom_registry::RegistryReader;
-use greenroom_worker::engine::{EngineConfig, EngineTls, WorkerSettings};
 use greenroom_worker::housekeeping::Retention;
 use greenroom_worker::objects::Objects;
-use ipnet::IpNet;
 
-use crate::app::id_token::IdTokenSettings;
-use crate::app::job::timing::JobTiming;
-use crate::app::public_url::PublicUrl;
-use crate::app::sign_in::SignInSettings;
-use crate::limits::network;
+mod listen;
+
+pub use self::listen::ListenConfig;
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum LogFormat {
@@ -44,55 +44,48 @@ pub struct LogConfig {
 
 #[derive(Clone, Debug, Args)]
 pub struct DatabaseConfig {
-    /// PostgreSQL 15 or newer: `postgres://user:password@host:port/database`.
-    #[arg(long, env = "GREENROOM_DATABASE_URL", hide_env_values = true)]
+    /// PostgreSQL 15 or newer: `postgres://user:password@host:port/database`, or `file:/path` of a file with that.
+    #[arg(long, env = "GREENROOM_DATABASE_URL", hide_env_values = true, value_parser = database_url)]
     pub database_url: String,
 }
 
-#[derive(Clone, Debug, Args)]
-pub struct ListenConfig {
-    /// The address on which the API and the pages are served.
-    #[arg(long, env = "GREENROOM_LISTEN", default_value = "127.0.0.1:7420")]
-    pub listen: SocketAddr,
-    /// For how many seconds a server reports `not ready` after a stop signal, before it stops accepting
-    /// connections.
-    #[arg(long, env = "GREENROOM_DRAIN_DELAY_SECONDS", default_value_t = 0)]
-    pub drain_delay_seconds: u64,
-    /// The address at which browsers reach this server: `https://greenroom.example.com`. If left out, browsers
-    /// sign in at the address on which it listens, and records do not contain their addresses in the dashboard
-    /// (`webUrl`).
-    #[arg(long, env = "GREENROOM_PUBLIC_URL")]
-    pub public_url: Option<PublicUrl>,
-    /// A JSON file with the OpenID providers at which people can sign in: a list of objects with `id`, `name`,
-    /// `issuer`, `clientId` and `clientSecret`.
-    #[arg(long, env = "GREENROOM_OIDC_PROVIDERS")]
-    pub oidc_providers: Option<PathBuf>,
-    #[command(flatten)]
-    pub outbound: OutboundConfig,
+/// Reads the database's address, which may be in a file.
+fn database_url(text: &str) -> Result<String, String> {
+    match text.strip_prefix("file:") {
+        None => Ok(text.to_owned()),
+        Some(path) => std::fs::read_to_string(path)
+            .map(|url| url.trim().to_owned())
+            .map_err(|error| format!("can't read {path}: {error}. It is a file with the database's address, which the daemon's user can read")),
+    }
 }
 
-impl ListenConfig {
-    /// Reads the file with the providers.
-    pub fn sign_in(&self) -> anyhow::Result<SignInSettings> {
-        let providers = match &self.oidc_providers {
-            None => Vec::new(),
-            Some(path) => {
-                let text = std::fs::read(path).with_context(|| format!("can't read {}", path.display()))?;
-                serde_json::from_slice(&text)
-                    .with_context(|| format!("{} is not a list of OpenID providers", path.display()))?
-            }
-        };
-        Ok(SignInSettings { public_url: self.public_url.clone(), providers })
-    }
+/// All settings of a server.
+#[derive(Clone, Debug, Args)]
+pub struct ServeConfig {
+    #[command(flatten)]
+    pub database: DatabaseConfig,
+    #[command(flatten)]
+    pub temporal: TemporalConfig,
+    #[command(flatten)]
+    pub jobs: JobConfig,
+    #[command(flatten)]
+    pub secrets: SecretsConfig,
+    #[command(flatten)]
+    pub listen: ListenConfig,
+    #[command(flatten)]
+    pub limits: LimitSettings,
+    #[command(flatten)]
+    pub operator: OperatorConfig,
 }
 
 /// Requests of the daemon to addresses that operators and users name.
 #[derive(Clone, Debug, Default, Args)]
 pub struct OutboundConfig {
-    /// Networks to which the daemon may send requests although they are not on the internet, such as that of an
-    /// OpenID provider in a private network (`10.1.0.0/16`). Can be repeated.
-    #[arg(long, env = "GREENROOM_OUTBOUND_ALLOW", value_name = "CIDR", value_delimiter = ',', value_parser = network)]
-    pub outbound_allow: Vec<IpNet>,
+    /// Destinations to which the daemon may send requests although they are not on the internet:
+    /// `purpose=network:port@organization`, such as `forge=10.1.2.3/32:443@acme`. The purpose is `provider`, `issuer`,
+    /// `registry`, `forge` or `model`. Port and organization can be left out. Can be repeated.
+    #[arg(long, env = "GREENROOM_OUTBOUND_ALLOW", value_name = "ENTRY", value_delimiter = ',')]
+    pub outbound_allow: Vec<AllowEntry>,
 }
 
 impl OutboundConfig {
@@ -106,7 +99,17 @@ impl OutboundConfig {
     }
 
     fn allow_list(&self) -> AllowList {
-        AllowList::new(self.outbound_allow.iter().copied())
+        AllowList::new(self.outbound_allow.iter().cloned())
+    }
+
+    /// Returns a warning for each entry that opens its network for every purpose.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        self.outbound_allow.iter().filter(|entry| entry.is_for_every_purpose()).map(|entry| {
+            format!(
+                "--outbound-allow {entry} opens this network for requests of every kind: name a purpose, a port and an \
+                 organization, such as `forge=10.1.2.3/32:443@acme`"
+            )
+        })
     }
 }
 
@@ -280,24 +283,31 @@ impl SecretsConfig {
     }
 }
 
-#[derive(Clone, Debug, Args)]
-pub struct WorkConfig {
+#[derive(Clone, Copy, Debug, Args)]
+pub struct WorkflowConfig {
     /// How many deployments this worker advances concurrently; it uses as many database connections for that.
     #[arg(long, env = "GREENROOM_WORKER_CONCURRENCY", default_value_t = 8)]
     pub worker_concurrency: u32,
     /// How many workflows of deployments this worker caches in memory.
     #[arg(long, env = "GREENROOM_WORKER_CACHED_WORKFLOWS", default_value_t = 500)]
     pub worker_cached_workflows: usize,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct WorkConfig {
+    #[command(flatten)]
+    pub workflows: WorkflowConfig,
     #[command(flatten)]
     pub objects: ObjectsConfig,
     #[command(flatten)]
     pub outbound: OutboundConfig,
 }
 
-impl WorkConfig {
-    pub fn settings(&self) -> WorkerSettings {
+impl WorkflowConfig {
+    /// `advances` is how many deployments are advanced concurrently.
+    pub fn settings(self, advances: u32) -> WorkerSettings {
         WorkerSettings {
-            concurrent_advances: self.worker_concurrency as usize,
+            concurrent_advances: advances as usize,
             cached_workflows: self.worker_cached_workflows,
             ..WorkerSettings::default()
         }

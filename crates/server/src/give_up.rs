@@ -3,6 +3,7 @@
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
+use greenroom_app::command::OperatorCommand;
 use greenroom_domain::id::DeploymentId;
 use greenroom_domain::slug::Slug;
 use greenroom_domain::text::Reason;
@@ -12,8 +13,6 @@ use greenroom_store::lock::LockedEnvironment;
 use greenroom_store::pipeline::PipelineName;
 use greenroom_store::transaction::OrgTransaction;
 use serde_json::{Value, json};
-
-use crate::app::command::OperatorCommand;
 
 #[derive(Debug, Subcommand)]
 pub enum GiveUpCommand {

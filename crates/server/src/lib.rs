@@ -1,14 +1,17 @@
 //! Greenroom's server: the API, and the commands of the daemon `greenroomd`.
-//! `app` has the use cases; `http` maps them to the API and contains no SQL.
+//! `http` maps the use cases of `greenroom-app` to the API and contains no SQL.
 
 pub mod admin;
-pub mod app;
 pub mod config;
 pub mod daemon;
+pub mod doctor;
 pub mod give_up;
 pub mod http;
-pub mod limits;
+#[doc(hidden)]
+pub mod internals;
 pub mod secret_keys;
 pub mod serve;
+mod service_manager;
 pub mod telemetry;
-mod write_timeout;
+pub mod tls;
+pub mod verify;

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use greenroom_app::command::OperatorCommand;
+use greenroom_app::id_token::{self, CONFIGURATION_PATH, KEYS_PATH};
 use greenroom_domain::id::{OrganizationId, OrganizationKeyId};
 use greenroom_domain::secret::{
     CredentialPlace, ForgeCredentialPlace, ModelCredentialPlace, SealedValue, ValuePlace,
@@ -13,16 +15,14 @@ use greenroom_domain::secret::{
 use greenroom_domain::slug::Slug;
 use greenroom_keys::{DataKey, KeyRing, Keys};
 use greenroom_store::Store;
-use greenroom_store::forge::StaleForgeCredential;
-use greenroom_store::model::StaleModelCredential;
-use greenroom_store::secret::StaleValue;
-use greenroom_store::step_registry::StaleCredential;
+use greenroom_store::forge::SealedForgeCredential;
+use greenroom_store::model::SealedModelCredential;
+use greenroom_store::organization_key::SealedBy;
+use greenroom_store::secret::SealedValueAt;
+use greenroom_store::step_registry::SealedCredential;
 use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
-
-use crate::app::command::OperatorCommand;
-use crate::app::id_token::{self, CONFIGURATION_PATH, KEYS_PATH};
 
 const BATCH_SIZE: i64 = 100;
 
@@ -77,7 +77,7 @@ pub async fn reseal(store: &Store, keys: &Keys, slug: &Slug) -> anyhow::Result<V
     let former = former_keys(store, &ring, organization).await?;
     let mut resealed = 0;
     loop {
-        let batch = store.stale_values(organization, BATCH_SIZE).await?;
+        let batch = store.sealed_values(organization, SealedBy::RetiredKeys, BATCH_SIZE).await?;
         if batch.is_empty() {
             break;
         }
@@ -89,7 +89,7 @@ pub async fn reseal(store: &Store, keys: &Keys, slug: &Slug) -> anyhow::Result<V
         }
     }
     loop {
-        let batch = store.stale_credentials(organization, BATCH_SIZE).await?;
+        let batch = store.sealed_credentials(organization, SealedBy::RetiredKeys, BATCH_SIZE).await?;
         if batch.is_empty() {
             break;
         }
@@ -100,7 +100,7 @@ pub async fn reseal(store: &Store, keys: &Keys, slug: &Slug) -> anyhow::Result<V
         }
     }
     loop {
-        let batch = store.stale_forge_credentials(organization, BATCH_SIZE).await?;
+        let batch = store.sealed_forge_credentials(organization, SealedBy::RetiredKeys, BATCH_SIZE).await?;
         if batch.is_empty() {
             break;
         }
@@ -110,7 +110,7 @@ pub async fn reseal(store: &Store, keys: &Keys, slug: &Slug) -> anyhow::Result<V
             resealed += u32::from(store.reseal_forge_credential(organization, &stale, &sealed).await?);
         }
     }
-    while let Some(stale) = store.stale_model_credential(organization).await? {
+    while let Some(stale) = store.sealed_model_credential(organization, SealedBy::RetiredKeys).await? {
         let sealed = reseal_model_credential(&former, &new, &stale)
             .context("can't open the credential of the model")?;
         resealed += u32::from(store.reseal_model_credential(organization, &stale, &sealed).await?);
@@ -135,7 +135,7 @@ pub async fn oidc_documents(store: &Store, keys: &Keys, issuer: &str, out: &Path
 fn reseal_value(
     former: &HashMap<OrganizationKeyId, DataKey>,
     new: &DataKey,
-    stale: &StaleValue,
+    stale: &SealedValueAt,
 ) -> anyhow::Result<SealedValue> {
     let key = former.get(&stale.value.key).context("its data key is missing")?;
     let place = ValuePlace { secret: stale.secret, scope: &stale.scope, version: stale.version };
@@ -146,7 +146,7 @@ fn reseal_value(
 fn reseal_credential(
     former: &HashMap<OrganizationKeyId, DataKey>,
     new: &DataKey,
-    stale: &StaleCredential,
+    stale: &SealedCredential,
 ) -> anyhow::Result<SealedValue> {
     let key = former.get(&stale.value.key).context("its data key is missing")?;
     let place = CredentialPlace { registry: stale.registry, url: &stale.url };
@@ -157,7 +157,7 @@ fn reseal_credential(
 fn reseal_forge_credential(
     former: &HashMap<OrganizationKeyId, DataKey>,
     new: &DataKey,
-    stale: &StaleForgeCredential,
+    stale: &SealedForgeCredential,
 ) -> anyhow::Result<SealedValue> {
     let key = former.get(&stale.value.key).context("its data key is missing")?;
     let place = ForgeCredentialPlace { forge: stale.forge, address: &stale.address };
@@ -168,7 +168,7 @@ fn reseal_forge_credential(
 fn reseal_model_credential(
     former: &HashMap<OrganizationKeyId, DataKey>,
     new: &DataKey,
-    stale: &StaleModelCredential,
+    stale: &SealedModelCredential,
 ) -> anyhow::Result<SealedValue> {
     let key = former.get(&stale.value.key).context("its data key is missing")?;
     let place = ModelCredentialPlace { address: &stale.address };

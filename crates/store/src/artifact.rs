@@ -1,9 +1,10 @@
 //! Artifacts that stages pass on to later stages, and their objects in the object store.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{ArtifactId, DeploymentId};
 
 use crate::error::{from_column, to_column};
-use crate::job::{JobCredentials, JobLookup, UploadPermission};
+use crate::job::{AuthenticatedJob, JobCredentials, JobLookup, UploadPermission};
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
@@ -38,8 +39,21 @@ impl TryFrom<Row> for Artifact {
     }
 }
 
+#[boxed_futures]
 impl Store {
-    /// Records a job's artifact, if it may still upload. A job has one artifact: a new one replaces an
+    /// Returns whether a job's stage declares artifacts, or `None` if the job credentials are not valid.
+    pub async fn declares_artifacts(
+        &self,
+        credentials: JobCredentials<'_>,
+    ) -> Result<Option<bool>, StoreError> {
+        let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
+        match transaction.authenticated_job(credentials).await? {
+            Some(own) => Ok(Some(transaction.declares_artifacts(&own).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// Records a job's artifact, if its stage declares one and it may still upload. A job has one artifact: a new one replaces an
     /// earlier one, which no other job can have received while this one runs.
     pub async fn store_artifact(
         &self,
@@ -50,6 +64,9 @@ impl Store {
         let Some(own) = transaction.authenticated_job(credentials).await? else {
             return Ok(UploadPermission::Gone);
         };
+        if !transaction.declares_artifacts(&own).await? {
+            return Ok(UploadPermission::Gone);
+        }
         let permission = transaction.upload_permission(credentials).await?;
         if permission != UploadPermission::Granted {
             return Ok(permission);
@@ -112,6 +129,11 @@ impl Store {
 }
 
 impl OrgTransaction {
+    async fn declares_artifacts(&mut self, job: &AuthenticatedJob) -> Result<bool, StoreError> {
+        let definition = self.definition_of(job.pipeline_id, job.definition_version).await?;
+        Ok(definition.stage(&job.stage).is_some_and(|stage| !stage.artifacts.is_empty()))
+    }
+
     /// Returns the newest artifact of each of these stages, from the stage's current attempt.
     pub(crate) async fn artifacts_of(
         &mut self,

@@ -2,8 +2,12 @@
 //! to one pipeline and one zone (`CacheZone`: which deployments may have written it), and is immutable under
 //! its key. Which zones a job reads and writes follows from its deployment.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::cache::{CacheAccess, CacheZone, cache_access};
+use greenroom_domain::definition::Stage;
 use greenroom_domain::id::{OrganizationId, PipelineId};
+use greenroom_domain::provenance::{Pool, takes_from};
+use greenroom_domain::runner_pool::Restriction;
 use jiff::Timestamp;
 
 use crate::error::{from_column, parse_column, to_column};
@@ -32,9 +36,13 @@ pub struct CacheRecord {
 }
 
 /// What a job may do with the cache under a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct JobCache {
     pub pipeline_id: PipelineId,
+    /// The job's stage, if the definition still has it.
+    stage: Option<Stage>,
+    /// The pool in which it runs.
+    pool: String,
     /// The job's stage declares a cache with this key.
     pub declared: bool,
     pub access: CacheAccess,
@@ -51,6 +59,7 @@ pub enum CacheUpload {
     FenceOutdated,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns what a job may do with the cache under a key, or `None` if the job credentials are not valid.
     pub async fn job_cache(
@@ -74,25 +83,25 @@ impl Store {
         if !own.declared {
             return Ok(JobLookup::NotFound);
         }
-        let organization = transaction.organization();
-        let mut found = None;
-        for zone in own.access.read {
-            let row = sqlx::query!(
+        let found = match &own.stage {
+            Some(stage) => {
+                transaction.readable_cache(own.pipeline_id, (stage, &own.pool), key, own.access.read).await?
+            }
+            None => None,
+        };
+        if let Some(found) = &found {
+            let organization = transaction.organization();
+            sqlx::query!(
                 "update caches set used_at = clock_timestamp()
-                 where organization_id = $1 and pipeline_id = $2 and zone = $3 and key = $4
-                 returning bytes, sha256, object",
+                 where organization_id = $1 and pipeline_id = $2 and key = $3 and object = $4",
                 organization,
                 own.pipeline_id.uuid(),
-                zone.as_str(),
                 key,
+                found.object,
             )
-            .fetch_optional(transaction.connection())
+            .execute(transaction.connection())
             .await?;
-            if let Some(row) = row {
-                let bytes = from_column("caches.bytes", row.bytes)?;
-                found = Some(Cache { bytes, sha256: row.sha256, object: row.object });
-                break;
-            }
+            transaction.record_cache_input(credentials.job, key, &found.object).await?;
         }
         transaction.commit().await?;
         Ok(found.into())
@@ -129,9 +138,10 @@ impl Store {
     ) -> Result<CacheUpload, StoreError> {
         let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
         let own = transaction.job_cache(credentials, key).await?.filter(|own| own.declared);
-        let Some((pipeline, zone)) = own.and_then(|own| Some((own.pipeline_id, own.access.write?))) else {
+        let Some((zone, own)) = own.and_then(|own| Some((own.access.write?, own))) else {
             return Ok(CacheUpload::Gone);
         };
+        let pipeline = own.pipeline_id;
         match transaction.upload_permission(credentials).await? {
             UploadPermission::Granted => {}
             UploadPermission::Gone => return Ok(CacheUpload::Gone),
@@ -140,8 +150,8 @@ impl Store {
         let organization = transaction.organization();
         let bytes: i64 = to_column("caches.bytes", cache.bytes)?;
         let inserted = sqlx::query!(
-            "insert into caches (organization_id, pipeline_id, zone, key, bytes, sha256, object)
-             values ($1, $2, $3, $4, $5, $6, $7) on conflict (organization_id, pipeline_id, zone, key) do nothing",
+            "insert into caches (organization_id, pipeline_id, zone, key, bytes, sha256, object, stage_key, pool_id)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (organization_id, pipeline_id, zone, key) do nothing",
             organization,
             pipeline.uuid(),
             zone.as_str(),
@@ -149,6 +159,8 @@ impl Store {
             bytes,
             cache.sha256,
             cache.object,
+            own.stage.map(|stage| stage.key),
+            credentials.runner.pool_id.uuid(),
         )
         .execute(transaction.connection())
         .await?;
@@ -201,6 +213,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Returns what a job may do with the cache under a key, or `None` if the job credentials are not valid.
     async fn job_cache(
@@ -211,9 +224,9 @@ impl OrgTransaction {
         let Some(own) = self.authenticated_job(credentials).await? else { return Ok(None) };
         let organization = self.organization();
         let row = sqlx::query!(
-            r#"select d.definition_version, d.purpose, d.branch, j.proven_branch,
-                      p.repository is not null as "has_repository!"
+            r#"select d.purpose, j.proven_branch, p.repository is not null as "has_repository!", r.name as pool
                from jobs j
+               join runner_pools r on r.organization_id = $1 and r.id = j.pool_id
                join deployments d on d.organization_id = $1 and d.id = j.deployment_id
                join pipelines p on p.organization_id = $1 and p.id = d.pipeline_id
                where j.organization_id = $1 and j.id = $2"#,
@@ -222,17 +235,60 @@ impl OrgTransaction {
         )
         .fetch_one(self.connection())
         .await?;
-        let definition = self.definition_of(own.pipeline_id, row.definition_version).await?;
-        let caches = definition.stage(&own.stage).map(|stage| stage.caches.as_slice()).unwrap_or_default();
+        let definition = self.definition_of(own.pipeline_id, own.definition_version).await?;
+        let stage = definition.stage(&own.stage);
+        let caches = stage.map(|stage| stage.caches.as_slice()).unwrap_or_default();
         let purpose = parse_column("deployments.purpose", &row.purpose)?;
-        // A checkout proves that the commit is on the named branch. Without a repository there is no
-        // checkout, so the branch is ignored.
-        let named = row.branch.as_deref().filter(|_| row.has_repository);
         Ok(Some(JobCache {
             pipeline_id: own.pipeline_id,
+            stage: stage.cloned(),
+            pool: row.pool,
             declared: caches.iter().any(|cache| cache.key == key),
-            access: cache_access(&definition, purpose, named, row.proven_branch.as_deref()),
+            access: cache_access(&definition, purpose, row.has_repository, row.proven_branch.as_deref()),
         }))
+    }
+
+    /// Returns the cache that a job of a stage and pool gets under a key: of the first of the zones that has one, if the pool
+    /// takes it.
+    pub(crate) async fn readable_cache(
+        &mut self,
+        pipeline: PipelineId,
+        (stage, pool): (&Stage, &str),
+        key: &str,
+        zones: &[CacheZone],
+    ) -> Result<Option<Cache>, StoreError> {
+        let organization = self.organization();
+        let names: Vec<String> = zones.iter().map(|zone| zone.as_str().to_owned()).collect();
+        let rows = sqlx::query!(
+            r#"select c.bytes, c.sha256, c.object, c.stage_key, p.name as "pool?"
+               from caches c
+               left join runner_pools p on p.organization_id = $1 and p.id = c.pool_id
+               where c.organization_id = $1 and c.pipeline_id = $2 and c.key = $3 and c.zone = any($4)
+               order by array_position($4, c.zone)"#,
+            organization,
+            pipeline.uuid(),
+            key,
+            &names,
+        )
+        .fetch_all(self.connection())
+        .await?;
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        let (restricted, unrestricted) = (self.restricted_pools().await?, Restriction::default());
+        let restriction = |name: &str| restricted.get(name).unwrap_or(&unrestricted);
+        let own = Pool { name: pool, restriction: restriction(pool) };
+        // Who left a cache from before this was recorded is not known.
+        let taken = rows.into_iter().find(|row| {
+            let (maker, pool) =
+                (row.stage_key.as_deref().unwrap_or_default(), row.pool.as_deref().unwrap_or_default());
+            takes_from(stage, own, maker, Pool { name: pool, restriction: restriction(pool) })
+        });
+        let cache = taken.map(|row| {
+            let bytes = from_column("caches.bytes", row.bytes)?;
+            Ok::<_, StoreError>(Cache { bytes, sha256: row.sha256, object: row.object })
+        });
+        cache.transpose()
     }
 
     /// Removes caches of a pipeline, optionally only those with a key or in a zone. Returns the removed

@@ -2,6 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::OrganizationId;
 use greenroom_domain::principal::{Credential, Principal};
 
@@ -16,6 +17,7 @@ pub struct Command {
     principal: Principal,
 }
 
+#[boxed_futures]
 impl Store {
     /// Opens a command for a token or browser session that was authenticated before. Returns `None` if it or
     /// its user's membership is no longer valid.
@@ -40,6 +42,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     pub fn principal(&self) -> &Principal {
         &self.principal

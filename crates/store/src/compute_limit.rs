@@ -2,8 +2,9 @@
 //! that an organization with many computations delays only itself.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::OrganizationId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use uuid::Uuid;
@@ -20,6 +21,7 @@ pub struct ComputePermit {
     _slot: Option<SemaphorePermit<'static>>,
 }
 
+#[boxed_futures]
 impl ComputeLimiter {
     pub const fn new(concurrent: usize) -> Self {
         Self { slots: Semaphore::const_new(concurrent), organizations: Mutex::new(BTreeMap::new()) }
@@ -33,8 +35,13 @@ impl ComputeLimiter {
         ComputePermit { _own: own, _slot: self.slots.acquire().await.ok() }
     }
 
+    /// Returns how many organizations have an entry.
+    pub fn organization_count(&self) -> usize {
+        self.organizations().len()
+    }
+
     fn of(&self, organization: OrganizationId) -> Arc<Semaphore> {
-        let mut organizations = self.organizations.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut organizations = self.organizations();
         if let Some(own) = organizations.get(&organization.uuid()).and_then(Weak::upgrade) {
             return own;
         }
@@ -43,25 +50,8 @@ impl ComputeLimiter {
         organizations.insert(organization.uuid(), Arc::downgrade(&own));
         own
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn an_organization_has_one_concurrent_computation() {
-        static COMPUTE_LIMIT: ComputeLimiter = ComputeLimiter::new(2);
-        let soon = |permit| tokio::time::timeout(Duration::from_millis(50), permit);
-        let [one, two, three] = [1, 2, 3].map(|n| OrganizationId::from(Uuid::from_u128(n)));
-        let first = COMPUTE_LIMIT.acquire(one).await;
-        assert!(soon(COMPUTE_LIMIT.acquire(one)).await.is_err(), "the organization already has a permit");
-        let second = soon(COMPUTE_LIMIT.acquire(two)).await.expect("a permit for another organization");
-        assert!(soon(COMPUTE_LIMIT.acquire(three)).await.is_err(), "all permits are taken");
-        drop((first, second));
-        assert!(soon(COMPUTE_LIMIT.acquire(one)).await.is_ok());
-        assert_eq!(COMPUTE_LIMIT.organizations.lock().unwrap().len(), 1, "unused entries are removed");
+    fn organizations(&self) -> MutexGuard<'_, BTreeMap<Uuid, Weak<Semaphore>>> {
+        self.organizations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,7 @@
 //! The store's interface for the workflow engine: advancing deployments, and wake-ups of their workflows. The
 //! engine only drives deployments; all decisions are made here.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 
 use crate::deployment::Advanced;
@@ -16,6 +17,7 @@ pub struct WakeUp {
     pub deployment_id: DeploymentId,
 }
 
+#[boxed_futures]
 impl Store {
     /// Advances a deployment as far as possible, in one transaction. Idempotent, and safe to call
     /// concurrently. Returns `None` if the deployment does not exist.

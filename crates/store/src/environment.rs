@@ -1,5 +1,6 @@
 //! Ephemeral environments: their configuration, and the current state of their lock.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::deployment::{Purpose, Reason};
 use greenroom_domain::id::{DeploymentId, EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
 use greenroom_domain::owner::{Owner, ServiceToken};
@@ -272,6 +273,7 @@ macro_rules! environment_query {
 }
 pub(crate) use environment_query;
 
+#[boxed_futures]
 impl Store {
     pub async fn environments(
         &self,
@@ -315,6 +317,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     pub async fn environment(&mut self, id: EnvironmentId) -> Result<Option<Environment>, StoreError> {
         let organization = self.organization();

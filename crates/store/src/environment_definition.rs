@@ -1,6 +1,7 @@
 //! The environments of a pipeline definition: named ones, and those that are created from a template when they
 //! are first claimed.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{EnvironmentId, PipelineId};
 use greenroom_domain::role::Role;
 
@@ -20,8 +21,10 @@ pub struct DefinedEnvironment {
     pub force_role: Role,
     pub force_reason_required: bool,
     pub handover_grace_seconds: Option<i64>,
+    pub max_stay_seconds: i64,
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Returns whether an environment of this name exists for claims: it is defined, held or queued for, it
     /// has a deployment, or its failed clean-up will be repeated.
@@ -80,14 +83,15 @@ impl OrgTransaction {
             "insert into environments
                  (organization_id, pipeline_id, id, name, template, labels, url, configuration,
                   default_lease_seconds, longest_lease_seconds, force_role, force_reason_required, handover_grace_seconds,
-                  listed)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, false)
+                  max_stay_seconds, listed)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, false)
              on conflict (organization_id, pipeline_id, name) do update
                  set labels = excluded.labels, url = excluded.url, configuration = excluded.configuration,
                      default_lease_seconds = excluded.default_lease_seconds,
                      longest_lease_seconds = excluded.longest_lease_seconds,
                      force_role = excluded.force_role, force_reason_required = excluded.force_reason_required,
-                     handover_grace_seconds = excluded.handover_grace_seconds, template = excluded.template",
+                     handover_grace_seconds = excluded.handover_grace_seconds,
+                     max_stay_seconds = excluded.max_stay_seconds, template = excluded.template",
             organization,
             pipeline.uuid(),
             environment.id.uuid(),
@@ -101,6 +105,7 @@ impl OrgTransaction {
             environment.force_role.as_str(),
             environment.force_reason_required,
             environment.handover_grace_seconds,
+            environment.max_stay_seconds,
         )
         .execute(self.connection())
         .await?;
@@ -120,14 +125,15 @@ impl OrgTransaction {
                 "insert into environments
                      (organization_id, pipeline_id, id, name, labels, url, configuration,
                       default_lease_seconds, longest_lease_seconds, force_role, force_reason_required,
-                      handover_grace_seconds)
-                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+                      handover_grace_seconds, max_stay_seconds)
+                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
                  on conflict (organization_id, pipeline_id, name) do update
                      set labels = excluded.labels, url = excluded.url, configuration = excluded.configuration,
                          default_lease_seconds = excluded.default_lease_seconds,
                          longest_lease_seconds = excluded.longest_lease_seconds,
                          force_role = excluded.force_role, force_reason_required = excluded.force_reason_required,
-                         handover_grace_seconds = excluded.handover_grace_seconds, template = null, listed = true",
+                         handover_grace_seconds = excluded.handover_grace_seconds,
+                         max_stay_seconds = excluded.max_stay_seconds, template = null, listed = true",
                 organization,
                 pipeline.uuid(),
                 environment.id.uuid(),
@@ -140,6 +146,7 @@ impl OrgTransaction {
                 environment.force_role.as_str(),
                 environment.force_reason_required,
                 environment.handover_grace_seconds,
+                environment.max_stay_seconds,
             )
             .execute(self.connection())
             .await?;

@@ -1,5 +1,6 @@
 //! The environments of all pipelines of an organization, and the templates that further ones are made of.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, PipelineId, UserId};
 use greenroom_domain::token_grant::PipelineLimit;
 
@@ -41,6 +42,7 @@ pub struct TemplateRecord {
     pub template: serde_json::Value,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the ids and slugs of the pipelines whose environments are listed, ordered by slug: those that
     /// are not archived and match the filter.

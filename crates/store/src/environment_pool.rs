@@ -1,5 +1,6 @@
 //! Environment pools: the named environments of a pipeline with given labels, any of which satisfies a claim.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{EnvironmentId, PipelineId};
 use sqlx::Connection;
 
@@ -18,6 +19,7 @@ pub struct EnvironmentPool<'a> {
     pub ttl_seconds: Option<i64>,
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Locks the row of a free environment, preferably the one that was claimed longest ago. Returns `None`
     /// if none is free.

@@ -32,6 +32,12 @@ pub enum StoreError {
          Find that transaction in pg_stat_activity, and run this again"
     )]
     MigrationLocked { what: String, seconds: u64 },
+    /// Daemons would fail on the reverted schema.
+    #[error(
+        "daemons that need a migration above {version} use this database ({connections} connections), and nothing was reverted. Start the \
+         version that you go back to in their place first; `--even-if-used` reverts nevertheless, and they fail"
+    )]
+    SchemaInUse { version: i64, connections: i64 },
 }
 
 impl StoreError {

@@ -1,5 +1,6 @@
 //! Sequenced events of an organization.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::event::{Category, Event, EventType};
 use greenroom_domain::id::{EventId, OrganizationId, UserId};
 use greenroom_domain::token_grant::PipelineLimit;
@@ -72,6 +73,8 @@ pub struct EventBounds {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventFilter {
     pub category: Option<Category>,
+    /// Types that match whatever their category.
+    pub types_of_any_category: Vec<String>,
     /// One of these types.
     pub event_types: Option<Vec<String>>,
     pub actor: Option<UserId>,
@@ -87,6 +90,7 @@ fn subjects(limit: &PipelineLimit) -> Option<Vec<String>> {
     limit.ids().map(|ids| ids.iter().map(|id| format!("pipelines/{id}")).collect())
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns events, newest first. Events of types unknown to this version are omitted, but the total
     /// counts them.
@@ -105,7 +109,7 @@ impl Store {
             Row,
             "select id, sequence, time, type as event_type, category, subject, actor_id, data from events
              where organization_id = $1
-               and ($2::text is null or category = $2) and ($3::text[] is null or type = any($3))
+               and ($2::text is null or category = $2 or type = any($13)) and ($3::text[] is null or type = any($3))
                and ($4::uuid is null or actor_id = $4) and ($5::text is null or subject = $5)
                and ($6::timestamptz is null or time >= $6) and ($7::timestamptz is null or time < $7)
                and array_position($10::text[], type) is not null and array_position($11::text[], category) is not null
@@ -123,6 +127,7 @@ impl Store {
             &types,
             &categories,
             subjects(&filter.within) as Option<Vec<String>>,
+            &filter.types_of_any_category,
         )
         .fetch_all(&self.pool())
         .await?;
@@ -144,7 +149,7 @@ impl Store {
             Row,
             "select id, sequence, time, type as event_type, category, subject, actor_id, data from events
              where organization_id = $1 and sequence > $2
-               and ($3::text is null or category = $3) and ($4::text[] is null or type = any($4))
+               and ($3::text is null or category = $3 or type = any($13)) and ($4::text[] is null or type = any($4))
                and ($5::uuid is null or actor_id = $5) and ($6::text is null or subject = $6)
                and ($7::timestamptz is null or time >= $7) and ($8::timestamptz is null or time < $8)
                and array_position($10::text[], type) is not null and array_position($11::text[], category) is not null
@@ -162,6 +167,7 @@ impl Store {
             &types,
             &categories,
             subjects(&filter.within) as Option<Vec<String>>,
+            &filter.types_of_any_category,
         )
         .fetch_all(&self.pool())
         .await?;
@@ -208,7 +214,7 @@ impl Store {
             r#"select count(*) as "count!" from (
                    select 1 from events
                    where organization_id = $1
-                     and ($2::text is null or category = $2) and ($3::text[] is null or type = any($3))
+                     and ($2::text is null or category = $2 or type = any($10)) and ($3::text[] is null or type = any($3))
                      and ($4::uuid is null or actor_id = $4) and ($5::text is null or subject = $5)
                      and ($6::timestamptz is null or time >= $6) and ($7::timestamptz is null or time < $7)
                      and ($9::text[] is null or left(subject, 50) = any($9))
@@ -223,6 +229,7 @@ impl Store {
             filter.to.map(jiff_sqlx::Timestamp::from) as Option<jiff_sqlx::Timestamp>,
             MAX_COUNT + 1,
             subjects(&filter.within) as Option<Vec<String>>,
+            &filter.types_of_any_category,
         )
         .fetch_one(&self.pool())
         .await?;

@@ -7,6 +7,7 @@
 //! nothing and returns `None`. Then the caller takes the slow path (`lock`), which also finds the reason of a refusal.
 //! The fast path never grants what the domain's machine would not grant; `tests/model` checks that both agree.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{PipelineId, SessionId};
 use greenroom_domain::policy::{Action, is_allowed};
 use greenroom_domain::principal::Principal;
@@ -49,6 +50,7 @@ pub struct FastPathResult {
     pub deployed: bool,
 }
 
+#[boxed_futures]
 impl Store {
     /// Grants a free lock in its own transaction.
     pub async fn grant(
@@ -77,6 +79,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     /// Grants a free lock within the command.
     pub async fn grant(

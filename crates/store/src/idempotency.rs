@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
+
 use crate::token_columns::lineage_ids;
 use crate::{Command, StoreError};
 
@@ -34,6 +36,7 @@ pub enum KeyClaim {
     Running,
 }
 
+#[boxed_futures]
 impl Command {
     pub async fn claim_key(&mut self, scope: &KeyScope<'_>) -> Result<KeyClaim, StoreError> {
         let (organization, owner) = (self.organization(), self.principal().owner().uuid());

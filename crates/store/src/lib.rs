@@ -27,6 +27,7 @@ pub mod grant;
 pub mod group;
 pub mod idempotency;
 pub mod job;
+mod known_names;
 pub mod lasting_environment;
 pub mod live_session;
 pub mod lock;
@@ -34,6 +35,7 @@ pub mod log;
 pub mod log_lines;
 pub mod member;
 pub mod model;
+pub mod notice;
 pub mod object;
 pub mod organization;
 pub mod organization_key;
@@ -50,20 +52,20 @@ pub mod secret;
 pub mod service_account;
 pub mod session;
 pub mod session_ending;
-#[cfg(test)]
-mod status_writes;
 pub mod step_registry;
 pub mod summary;
 pub mod system;
 pub mod token;
 mod token_columns;
 pub mod token_exchange;
+pub mod trace;
 pub mod transaction;
 pub mod trust_policy;
 pub mod waiting;
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use greenroom_boxed_futures::boxed_futures;
 use sqlx::PgPool;
 use sqlx::migrate::Migrator;
 
@@ -76,6 +78,13 @@ pub use crate::pool::{PoolSettings, connect};
 pub use crate::probe::probe;
 pub use crate::readiness::{Reachability, Readiness};
 pub use crate::transaction::{Actor, OrgTransaction};
+
+/// For the tests of this crate, which are in `tests/`. Nothing else may use it.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::deployment::list::id_bounds;
+    pub use crate::deployment::planning::PlanKey;
+}
 
 pub static MIGRATOR: Migrator = sqlx::migrate!();
 
@@ -96,6 +105,7 @@ pub struct ConnectionCounts {
     pub idle: usize,
 }
 
+#[boxed_futures]
 impl Store {
     pub fn new(pool: PgPool) -> Self {
         Self {
@@ -126,13 +136,13 @@ impl Store {
         self.connection_cache.clear();
     }
 
-    /// Opens all connections of the pool. Under load, opening one can take longer than a request waits for a
-    /// connection: PostgreSQL starts a process for each and verifies the password.
+    /// Opens the connections that the pool keeps open. Under load, opening one can take longer than a request
+    /// waits for a connection: PostgreSQL starts a process for each and verifies the password.
     pub async fn open_connections(&self) -> Result<(), StoreError> {
         let pool = self.pool();
-        let max = pool.options().get_max_connections();
+        let min = pool.options().get_min_connections();
         let mut opened = Vec::new();
-        while pool.size() < max {
+        while pool.size() < min {
             opened.push(pool.acquire().await?);
         }
         Ok(())

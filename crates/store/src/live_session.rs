@@ -2,6 +2,7 @@
 //! the rows of environments and the index of waiting sessions, so that neither a claim nor an end maintains
 //! an index for this list.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{EnvironmentId, OrganizationId, PipelineId, SessionId, UserId};
 use greenroom_domain::token_grant::PipelineLimit;
 
@@ -30,6 +31,7 @@ pub struct LiveSession {
     pub pipeline_slug: String,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the live sessions, newest first. A session whose expired lease is not recorded yet is
     /// included.

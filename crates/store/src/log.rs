@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, StepRunId};
 use greenroom_domain::log_lines::LineCount;
 use jiff::Timestamp;
@@ -82,6 +83,7 @@ pub struct LogState {
     pub lines: Option<u64>,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns how many bytes of a running step's log are stored, or `None` if the job credentials are not
     /// valid or the step is not running.

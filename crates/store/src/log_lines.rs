@@ -1,5 +1,6 @@
 //! Positions of a log's lines. See `greenroom_domain::log_lines` for what is kept.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, StepRunId};
 use greenroom_domain::log_lines::{BLOCK_BYTES, first_block};
 use jiff::Timestamp;
@@ -23,6 +24,7 @@ pub struct LogPosition {
     pub newlines: u64,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns all blocks of a log, in order. There are fewer than the log has if a server of an earlier
     /// version has stored or moved some of its bytes.

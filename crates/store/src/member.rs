@@ -1,6 +1,7 @@
 //! Members: a person's role and name in one organization. Service accounts have memberships too, which
 //! `service_account.rs` reads and changes; only a removal is the same for both.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, UserId};
 use greenroom_domain::member::Member;
 use greenroom_domain::role::Role;
@@ -36,6 +37,7 @@ impl TryFrom<Row> for Member {
     }
 }
 
+#[boxed_futures]
 impl Store {
     pub async fn members(
         &self,
@@ -87,6 +89,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     /// Adds a member, or restores one who was removed. Returns `None` if the user is already a member.
     pub async fn add_member(
@@ -96,7 +99,7 @@ impl Command {
         name: &Name,
         role: Role,
     ) -> Result<Option<Member>, StoreError> {
-        let organization = self.organization();
+        let (organization, by) = (self.organization(), self.principal().user_id.uuid());
         let user_id = sqlx::query_scalar!(
             "insert into users (id, email) values ($1, $2)
              on conflict (email_key) do update set email = users.email returning id",
@@ -107,9 +110,10 @@ impl Command {
         .await?;
         let row = sqlx::query_as!(
             Row,
-            r#"insert into memberships as m (organization_id, user_id, email, name, role) values ($1, $2, $3, $4, $5)
+            r#"insert into memberships as m (organization_id, user_id, email, name, role, added_by) values ($1, $2, $3, $4, $5, $6)
                on conflict (organization_id, user_id) do update
                    set email = excluded.email, name = excluded.name, role = excluded.role, removed_at = null,
+                       added_by = excluded.added_by, restored_at = clock_timestamp(), role_given_by = null, role_given_at = null,
                        revision = m.revision + 1, updated_at = clock_timestamp()
                    where m.removed_at is not null
                returning m.user_id, m.email as "email!", m.name, m.role, m.revision, m.created_at, m.updated_at"#,
@@ -118,6 +122,7 @@ impl Command {
             email.as_str(),
             name.as_str(),
             role.as_str(),
+            by,
         )
         .fetch_optional(self.connection())
         .await?;
@@ -164,16 +169,20 @@ impl Command {
         name: &str,
         role: Role,
     ) -> Result<Member, StoreError> {
-        let organization = self.organization();
+        let (organization, by) = (self.organization(), self.principal().user_id.uuid());
         let row = sqlx::query_as!(
             Row,
-            r#"update memberships m set name = $3, role = $4, revision = m.revision + 1, updated_at = clock_timestamp()
+            r#"update memberships m
+               set name = $3, role = $4, revision = m.revision + 1, updated_at = clock_timestamp(),
+                   role_given_by = case when m.role <> $4 then $5 else m.role_given_by end,
+                   role_given_at = case when m.role <> $4 then clock_timestamp() else m.role_given_at end
                where m.organization_id = $1 and m.user_id = $2 and m.kind = 'person'
                returning m.user_id, m.email as "email!", m.name, m.role, m.revision, m.created_at, m.updated_at"#,
             organization,
             user.uuid(),
             name,
             role.as_str(),
+            by,
         )
         .fetch_one(self.connection())
         .await?;

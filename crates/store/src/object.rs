@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{ArtifactId, OrganizationId, PipelineId, StepRunId};
 
 use crate::transaction::OrgTransaction;
@@ -45,6 +46,7 @@ pub fn cache_name(organization: OrganizationId, pipeline: PipelineId, upload: uu
     format!("caches/{organization}/{pipeline}/{upload}")
 }
 
+#[boxed_futures]
 impl Store {
     /// Registers an object before its upload. Garbage collection removes it unless
     /// [`OrgTransaction::retain_object`] is called in time.

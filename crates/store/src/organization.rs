@@ -1,5 +1,6 @@
 //! Organizations, as seen by their members.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::OrganizationId;
 use greenroom_domain::text::Name;
 use jiff::Timestamp;
@@ -38,6 +39,7 @@ impl From<Row> for Organization {
     }
 }
 
+#[boxed_futures]
 impl Store {
     pub async fn organization(&self, id: OrganizationId) -> Result<Option<Organization>, StoreError> {
         let row = sqlx::query_as!(
@@ -51,6 +53,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     pub async fn organization_for_update(&mut self) -> Result<Organization, StoreError> {
         let id = self.organization();

@@ -1,5 +1,6 @@
 //! The data keys of an organization, wrapped with a master key. This crate can't open them.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, OrganizationKeyId};
 use greenroom_domain::secret::WrappedKey;
 
@@ -13,6 +14,21 @@ pub struct OrganizationKey {
     pub is_retired: bool,
 }
 
+/// Which sealed values are meant, by the data key that seals them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SealedBy {
+    /// Keys that were replaced.
+    RetiredKeys,
+    AnyKey,
+}
+
+impl SealedBy {
+    pub(crate) const fn is_any(self) -> bool {
+        matches!(self, Self::AnyKey)
+    }
+}
+
+#[boxed_futures]
 impl Store {
     /// Returns the data keys of an organization, the active one first.
     pub async fn organization_keys(
@@ -78,6 +94,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Retires the active data key and adds a new one, which seals values from now on.
     pub async fn replace_organization_key(&mut self, key: &WrappedKey) -> Result<(), StoreError> {

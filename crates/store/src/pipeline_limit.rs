@@ -1,9 +1,11 @@
 //! Lookups of the pipeline that something belongs to, for tokens that are limited to some pipelines.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{AnalysisId, ApprovalId, DeploymentId, FixId, OrganizationId, PipelineId};
 
 use crate::{Store, StoreError};
 
+#[boxed_futures]
 impl Store {
     pub async fn pipeline_of_deployment(
         &self,

@@ -15,7 +15,7 @@ const MAX_IDLE_UNTESTED: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug)]
 pub struct PoolSettings {
     pub url: String,
-    pub application_name: &'static str,
+    pub application_name: String,
     pub max_connections: u32,
     /// How many connections stay open, see `Store::open_connections`.
     pub min_connections: u32,
@@ -26,10 +26,10 @@ pub struct PoolSettings {
 }
 
 impl PoolSettings {
-    pub fn new(url: impl Into<String>, application_name: &'static str, max_connections: u32) -> Self {
+    pub fn new(url: impl Into<String>, application_name: impl Into<String>, max_connections: u32) -> Self {
         Self {
             url: url.into(),
-            application_name,
+            application_name: application_name.into(),
             max_connections,
             min_connections: 0,
             acquire_timeout: Duration::from_secs(2),
@@ -44,7 +44,7 @@ impl PoolSettings {
 pub fn connect(settings: &PoolSettings) -> Result<PgPool, StoreError> {
     let milliseconds = |timeout: Duration| format!("{}ms", timeout.as_millis());
     let options =
-        PgConnectOptions::from_str(&settings.url)?.application_name(settings.application_name).options([
+        PgConnectOptions::from_str(&settings.url)?.application_name(&settings.application_name).options([
             ("statement_timeout", milliseconds(settings.statement_timeout)),
             ("lock_timeout", milliseconds(settings.lock_timeout)),
             ("idle_in_transaction_session_timeout", "10s".to_owned()),

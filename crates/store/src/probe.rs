@@ -4,6 +4,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Connection};
 
@@ -12,6 +13,7 @@ use crate::StoreError;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Checks that the database at this URL accepts a connection.
+#[boxed_futures]
 pub async fn probe(url: &str) -> Result<(), StoreError> {
     let options = PgConnectOptions::from_str(url)?;
     let connecting = tokio::time::timeout(CONNECT_TIMEOUT, options.connect()).await;

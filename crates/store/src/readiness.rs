@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use greenroom_boxed_futures::boxed_futures;
 use tokio::sync::watch;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +22,7 @@ pub enum Readiness {
 #[derive(Clone, Debug, Default)]
 pub struct Reachability(watch::Sender<Readiness>);
 
+#[boxed_futures]
 impl Reachability {
     pub fn readiness(&self) -> Readiness {
         self.0.borrow().clone()

@@ -1,6 +1,7 @@
 //! Grants: roles of groups and users on single pipelines. The view `user_grants` has those of each user, their own
 //! and those of their groups.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{GroupId, OrganizationId, PipelineId, UserId};
 use greenroom_domain::role::Role;
 use greenroom_domain::role_grant::{Grantee, can_raise, role_on_pipeline};
@@ -73,6 +74,7 @@ fn grantee_columns(grantee: Grantee) -> (Option<uuid::Uuid>, Option<uuid::Uuid>)
     }
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns a user's role on a pipeline, given the role in the organization. No query is made if no grant
     /// could raise it.
@@ -135,6 +137,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Like [`Store::role_on_pipeline`], in this transaction.
     pub async fn role_on_pipeline(
@@ -159,6 +162,7 @@ impl OrgTransaction {
     }
 }
 
+#[boxed_futures]
 impl Command {
     /// Returns the principal's role on a pipeline.
     pub async fn own_role_on(&mut self, pipeline: PipelineId) -> Result<Role, StoreError> {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, PoolId, RunnerId};
 use greenroom_domain::runner::RunnerStatus;
 use greenroom_domain::token::TokenSecret;
@@ -65,6 +66,7 @@ impl From<Row> for Runner {
     }
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns all runners that are not revoked, ordered by name.
     pub async fn runners(&self, organization: OrganizationId) -> Result<Vec<Runner>, StoreError> {
@@ -188,6 +190,7 @@ pub struct RevokedRunner {
     pub is_new: bool,
 }
 
+#[boxed_futures]
 impl Command {
     /// Creates a runner in a pool. The pool is created with its first runner.
     pub async fn create_runner(&mut self, new: NewRunner<'_>) -> Result<Runner, StoreError> {

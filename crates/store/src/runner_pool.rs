@@ -1,5 +1,8 @@
 //! Runner pools. A pool is created when a runner or a stage first names it.
 
+use std::collections::HashMap;
+
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, PipelineId, PoolId};
 use greenroom_domain::runner_pool::{Network, Restriction};
 
@@ -73,6 +76,7 @@ macro_rules! pool_query {
     };
 }
 
+#[boxed_futures]
 impl Store {
     pub async fn runner_pools(
         &self,
@@ -80,6 +84,14 @@ impl Store {
     ) -> Result<Vec<RunnerPoolRecord>, StoreError> {
         let rows = pool_query!("", organization.uuid(), None::<&str>).fetch_all(&self.pool()).await?;
         rows.into_iter().map(RunnerPoolRecord::try_from).collect()
+    }
+
+    /// Returns the pools that do not take all jobs, by name.
+    pub async fn restricted_pools(
+        &self,
+        organization: OrganizationId,
+    ) -> Result<HashMap<String, Restriction>, StoreError> {
+        self.system_transaction(organization).await?.restricted_pools().await
     }
 
     pub async fn runner_pool(
@@ -92,6 +104,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     pub async fn runner_pool_for_update(
         &mut self,

@@ -1,6 +1,7 @@
 //! Service accounts: memberships of kind `service`, each with a user of its own. A removal is that of a member
 //! (`member.rs`).
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, UserId};
 use greenroom_domain::role::Role;
 use greenroom_domain::service_account::ServiceAccount;
@@ -61,6 +62,7 @@ macro_rules! service_account_query {
     };
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the service accounts that are not deleted, ordered by name.
     pub async fn service_accounts(
@@ -106,6 +108,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     /// Creates a service account. Violates `service_accounts_name` if there is one of this name.
     pub async fn create_service_account(

@@ -1,10 +1,11 @@
 //! Reads sessions: a single one, the queue, and an environment's history.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId, UserId};
 use greenroom_domain::owner::{Owner, ServiceToken};
 use greenroom_domain::queue::heartbeat_deadline;
 use greenroom_domain::session::{SessionEnd, SessionStatus};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::error::parse_column;
 use crate::page::{MAX_COUNT, Page, Total};
@@ -16,7 +17,7 @@ use crate::{Store, StoreError};
 pub struct Session {
     pub id: SessionId,
     pub status: SessionStatus,
-    /// The deadline of the next heartbeat of a waiting session, to keep its place.
+    /// The deadline of the next heartbeat of a waiting session: until then its place is kept.
     pub heartbeat_by: Option<Timestamp>,
     /// The deadline of the confirmation of a grant from the queue.
     pub confirm_by: Option<Timestamp>,
@@ -85,6 +86,7 @@ struct Row {
     position: Option<i64>,
     queued_at: Option<jiff_sqlx::Timestamp>,
     heard_at: Option<jiff_sqlx::Timestamp>,
+    stay_seconds: i64,
     claimed_at: Option<jiff_sqlx::Timestamp>,
     expires_at: Option<jiff_sqlx::Timestamp>,
     max_expires_at: Option<jiff_sqlx::Timestamp>,
@@ -132,7 +134,7 @@ impl TryFrom<Row> for Session {
             unsettled,
             heartbeat_by: time(row.heard_at)
                 .filter(|_| status == SessionStatus::Queued)
-                .map(heartbeat_deadline),
+                .map(|at| heartbeat_deadline(at, SignedDuration::from_secs(row.stay_seconds))),
             confirm_by: time(row.lease_expires_at)
                 .filter(|_| status == SessionStatus::Active && row.confirmed == Some(false)),
             user_id: row.user_id.into(),
@@ -175,7 +177,7 @@ macro_rules! session_query {
                           (select count(*) from sessions w where w.organization_id = $1
                              and w.environment_id = s.environment_id and w.waiting and w.ordinal <= s.ordinal)
                       end as position,
-                      s.queued_at, s.heard_at, s.claimed_at, s.expires_at, s.max_expires_at, s.ended_at, s.ended_by, s.ended_by_name,
+                      s.queued_at, s.heard_at, s.stay_seconds, s.claimed_at, s.expires_at, s.max_expires_at, s.ended_at, s.ended_by, s.ended_by_name,
                       s.override_session_id, s.override_reason, s.handover_declined_by, s.handover_declined_by_name,
                       s.handover_declined_at, s.handover_declined_context,
                       (select p.id from sessions p where p.organization_id = $1
@@ -192,6 +194,7 @@ macro_rules! session_query {
     };
 }
 
+#[boxed_futures]
 impl Store {
     pub async fn session(
         &self,
@@ -309,6 +312,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     pub async fn session(
         &mut self,

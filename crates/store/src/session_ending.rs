@@ -2,6 +2,7 @@
 //! that is archived. Rows are locked in the same order as everywhere: the group, the member or the pipeline
 //! first, then environments by their ids.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::environment::{Effect, LockCommand};
 use greenroom_domain::id::{EnvironmentId, PipelineId, SessionId, UserId};
 use greenroom_domain::session::SessionStatus;
@@ -55,6 +56,7 @@ pub struct LiveSession {
     pub user_name: String,
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Returns the waiting and active sessions, ordered by environment. Within an environment, waiting
     /// sessions come first.

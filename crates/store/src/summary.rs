@@ -1,6 +1,7 @@
 //! Counts of what is going on in an organization. They read environments, waiting sessions and live
 //! deployments, and no history.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, TokenId, UserId};
 use greenroom_domain::token_grant::PipelineLimit;
 
@@ -48,6 +49,7 @@ pub struct LiveDeployments {
     pub canceling: i64,
 }
 
+#[boxed_futures]
 impl Store {
     pub async fn summary(
         &self,

@@ -1,5 +1,6 @@
 //! API tokens of one organization. The lookup of a request's token is in `system/token.rs`.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, PipelineId, TokenId, UserId};
 use greenroom_domain::owner::Owner;
 use greenroom_domain::text::Name;
@@ -83,6 +84,7 @@ pub enum NewTokenOf<'a> {
     ServiceAccount { id: UserId, name: &'a str },
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the tokens of a user, of an owner or of all, including expired and revoked ones, newest first.
     pub async fn tokens(
@@ -149,6 +151,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     /// Returns one of the limit's pipelines that this organization does not have, if there is any.
     pub async fn unknown_pipeline(
@@ -167,6 +170,49 @@ impl Command {
         .fetch_optional(self.connection())
         .await?;
         Ok(unknown.map(PipelineId::from))
+    }
+
+    /// Returns the number of the caller's tokens that are valid. Takes an advisory lock, so that no concurrent transaction
+    /// adds one.
+    pub async fn lock_token_count(&mut self) -> Result<i64, StoreError> {
+        let (organization, user) = (self.organization(), self.principal().user_id.uuid());
+        sqlx::query!(
+            "select pg_advisory_xact_lock(hashtextextended('tokens of ' || $1::uuid || ' ' || $2::uuid, 0))",
+            organization,
+            user,
+        )
+        .execute(self.connection())
+        .await?;
+        Ok(sqlx::query_scalar!(
+            r#"select count(*) as "count!" from api_tokens
+               where organization_id = $1 and user_id = $2 and revoked_at is null
+                 and (expires_at is null or expires_at > clock_timestamp())"#,
+            organization,
+            user,
+        )
+        .fetch_one(self.connection())
+        .await?)
+    }
+
+    /// Returns the valid token of the caller that was not used for the longest time.
+    pub async fn longest_idle_token(&mut self) -> Result<Option<Token>, StoreError> {
+        let (organization, user) = (self.organization(), self.principal().user_id.uuid());
+        let row = sqlx::query_as!(
+            Row,
+            "select t.id, t.user_id, m.name as user_name, t.name, t.kind, t.allow_force, t.scopes, t.pipelines,
+                    t.max_sessions, t.lineage, t.hint,
+                    t.created_at, t.expires_at, t.last_used_at, t.revoked_at
+             from api_tokens t
+             join memberships m on m.organization_id = t.organization_id and m.user_id = t.user_id
+             where t.organization_id = $1 and t.user_id = $2 and t.revoked_at is null
+               and (t.expires_at is null or t.expires_at > clock_timestamp())
+             order by coalesce(t.last_used_at, t.created_at), t.id limit 1",
+            organization,
+            user,
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        row.map(Token::try_from).transpose()
     }
 
     /// Creates a token.

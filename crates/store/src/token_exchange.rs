@@ -1,8 +1,8 @@
 //! Exchanging tokens of CI systems for tokens of a service account. Whether a token is accepted is decided by
 //! `domain/trust_policy`; what is here reads the policies, and makes the new token in one transaction.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, TokenId, TrustPolicyId, UserId};
-use greenroom_domain::text::Name;
 use greenroom_domain::token::{Token, TokenHash, TokenSecret};
 use greenroom_domain::token_grant::TokenGrant;
 use greenroom_domain::trust_policy::{Issuer, TrustPolicy};
@@ -37,12 +37,13 @@ pub struct NewExchangedToken<'a> {
     pub account: UserId,
     pub account_name: &'a str,
     pub policy: TrustPolicyId,
-    pub name: &'a Name,
+    pub name: &'a str,
     pub secret: &'a TokenSecret,
     pub grant: &'a TokenGrant,
     pub actor: Option<&'a ActorToken>,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns a service account with its policies for an issuer. `None` if there is no such account.
     pub async fn exchange_account(
@@ -92,6 +93,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Returns whether the account and the policy still exist. Neither can be deleted before this transaction ends, so
     /// that a deletion finds the token that it makes.
@@ -174,7 +176,7 @@ impl OrgTransaction {
             organization,
             new.id.uuid(),
             new.account.uuid(),
-            new.name.as_str(),
+            new.name,
             new.grant.kind.as_str(),
             new.grant.allow_force,
             hash.as_slice(),

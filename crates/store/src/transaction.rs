@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::event::NewEvent;
 use greenroom_domain::id::{OrganizationId, PipelineId, RunnerId, UserId};
 use greenroom_domain::principal::Principal;
@@ -45,6 +46,7 @@ pub enum Actor {
     Operator,
 }
 
+#[boxed_futures]
 impl Store {
     /// Opens a transaction that no user requested, for example for an expired lease or a runner's report.
     pub async fn system_transaction(
@@ -56,6 +58,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     pub(crate) fn new(
         transaction: Transaction<'static, Postgres>,

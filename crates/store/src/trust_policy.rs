@@ -1,5 +1,6 @@
 //! Trust policies of service accounts. Exchanging tokens is in `token_exchange.rs`.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, PipelineId, TokenId, TrustPolicyId, UserId};
 use greenroom_domain::trust_policy::{Audience, ExchangedLifetime, ExpectedClaims, Issuer, TrustPolicy};
 use serde_json::{Map, Value};
@@ -67,6 +68,7 @@ impl TryFrom<Row> for TrustPolicy {
     }
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the policies of a service account that are not deleted, ordered by name.
     pub async fn trust_policies(
@@ -104,6 +106,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     /// Returns how many policies a service account has. Call this after the account's row is locked.
     pub async fn count_trust_policies(&mut self, account: UserId) -> Result<i64, StoreError> {

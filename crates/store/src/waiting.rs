@@ -1,5 +1,6 @@
 //! Waiting within a request: what has to be undone when the client disconnects.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::environment::LockCommand;
 use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId};
 use greenroom_domain::owner::Owner;
@@ -20,6 +21,7 @@ pub struct Waiter<'a> {
     pub key: Option<KeyScope<'a>>,
 }
 
+#[boxed_futures]
 impl Store {
     /// Removes the session of a disconnected client from the queue, or releases it if it was just granted.
     pub async fn abandon(&self, waiter: &Waiter<'_>) -> Result<(), StoreError> {
@@ -35,6 +37,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Deletes the response that is stored under this key, so that the key counts as unused.
     pub async fn delete_response(&mut self, owner: Owner, scope: &KeyScope<'_>) -> Result<(), StoreError> {

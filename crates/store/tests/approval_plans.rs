@@ -1,4 +1,5 @@
-//! How PostgreSQL reads the approvals that wait for a user: by index ranges only, whatever else the organization has.
+//! How PostgreSQL reads the approvals that wait for a user, and what a stage did before: by index ranges only, whatever else
+//! the organization has.
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
 use std::path::Path;
@@ -46,36 +47,45 @@ const FILL: [&str; 5] = [
 const FILL_APPROVERS: &str = "insert into approval_approvers (organization_id, approver, approval_id)
      select o, case when n % 30 = 0 then 'group:release' else 'group:team-' || n % 90 end, id from numbers where n % 6 = 0";
 
-/// Returns the queries of the list of approvals that wait for a user, as they were checked against the database.
-fn queries() -> Vec<String> {
+/// Returns the queries that contain a text, as they were checked against the database.
+fn queries(text: &str) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.sqlx");
     let read = |path: std::path::PathBuf| -> String {
         let saved: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
         saved["query"].as_str().unwrap().to_owned()
     };
     let all = std::fs::read_dir(folder).unwrap().map(|entry| read(entry.unwrap().path()));
-    all.filter(|query| query.contains("from approval_approvers n")).collect()
+    all.filter(|query| query.contains(text)).collect()
 }
 
-async fn plan(connection: &mut PgConnection, query: &str, mode: &str) -> Value {
+/// Returns the executed plan of a query for these types and values of its parameters.
+async fn plan(connection: &mut PgConnection, query: &str, types: &str, values: &str, mode: &str) -> Value {
+    for statement in
+        [format!("set plan_cache_mode = {mode}"), format!("prepare planned ({types}) as {query}")]
+    {
+        sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *connection).await.unwrap();
+    }
+    let explain = format!("explain (analyze, buffers, format json) execute planned ({values})");
+    let plan: Value = sqlx::query_scalar(AssertSqlSafe(explain)).fetch_one(&mut *connection).await.unwrap();
+    sqlx::raw_sql("deallocate planned").execute(&mut *connection).await.unwrap();
+    plan[0]["Plan"].clone()
+}
+
+/// The plan of a query of the approvals that wait for a user.
+async fn plan_of_list(connection: &mut PgConnection, query: &str, mode: &str) -> Value {
     let has_offset = query.contains("offset $9");
     let (types, values) = if has_offset { (", bigint", "20, 0") } else { ("", "10001") };
     let organization = "'00000000-0000-0000-0000-000000000001'";
     let user = "'00000000-0000-0000-0000-0000ffffffff'";
     let names = "array['role:developer', 'user:ann@example.test', 'group:release']";
-    for statement in [
-        format!("set plan_cache_mode = {mode}"),
-        format!("prepare mine (uuid, text[], uuid, uuid, text, text, uuid[], bigint{types}) as {query}"),
-    ] {
-        sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *connection).await.unwrap();
-    }
-    let explain = format!(
-        "explain (analyze, buffers, format json)
-         execute mine ({organization}, {names}, {user}, null, null, null, null, {values})"
-    );
-    let plan: Value = sqlx::query_scalar(AssertSqlSafe(explain)).fetch_one(&mut *connection).await.unwrap();
-    sqlx::raw_sql("deallocate mine").execute(&mut *connection).await.unwrap();
-    plan[0]["Plan"].clone()
+    let types = format!("uuid, text[], uuid, uuid, text, text, uuid[], bigint{types}");
+    let values = format!("{organization}, {names}, {user}, null, null, null, null, {values}");
+    plan(connection, query, &types, &values, mode).await
+}
+
+/// How many blocks the execution of a plan has read.
+fn blocks(plan: &Value) -> u64 {
+    ["Shared Hit Blocks", "Shared Read Blocks"].iter().filter_map(|key| plan[*key].as_u64()).sum()
 }
 
 /// Calls a function for every node of a plan that was executed.
@@ -94,12 +104,12 @@ async fn the_approvals_that_wait_for_a_user_are_read_by_index_ranges(pool: PgPoo
     for statement in std::iter::once(DROP_CONSTRAINTS).chain(FILL).chain([FILL_APPROVERS, "analyze"]) {
         sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
     }
-    let queries = queries();
+    let queries = queries("from approval_approvers n");
     assert_eq!(queries.len(), 2, "the list and its total: {queries:#?}");
     for query in &queries {
         // A prepared statement is planned for its values at first, and for any values later.
         for mode in ["force_custom_plan", "force_generic_plan"] {
-            let plan = plan(&mut connection, query, mode).await;
+            let plan = plan_of_list(&mut connection, query, mode).await;
             let mut scanned = Vec::new();
             walk(&plan, &mut |node| {
                 let table = node["Relation Name"].as_str().filter(|table| TABLES.contains(table));
@@ -108,8 +118,7 @@ async fn the_approvals_that_wait_for_a_user_are_read_by_index_ranges(pool: PgPoo
                 }
             });
             assert!(scanned.is_empty(), "{mode}: all rows of {scanned:?} are read: {plan:#}");
-            let blocks = |key: &str| plan[key].as_u64().unwrap_or(0);
-            let read = blocks("Shared Hit Blocks") + blocks("Shared Read Blocks");
+            let read = blocks(&plan);
             assert!(read < MAX_BLOCKS, "{mode}: {read} blocks are read: {plan:#}");
         }
     }
@@ -121,4 +130,49 @@ async fn the_approvals_that_wait_for_a_user_are_read_by_index_ranges(pool: PgPoo
     .await
     .unwrap();
     assert_eq!(waiting, 1_000, "as many as are to be read");
+}
+
+/// Older deployments of a pipeline, all of them in sessions: none of them is what the stage did before.
+const OLDER: [&str; 4] = [
+    "insert into pipeline_versions (organization_id, pipeline_id, version)
+     values ('00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000002', 1)",
+    "insert into deployments (organization_id, id, pipeline_id, environment_id, definition_version)
+     select '00000000-0000-0000-0000-000000000001', lpad(to_hex(n), 32, '0')::uuid, '00000000-0000-0000-0000-000000000002',
+         '00000000-0000-0000-0000-000000000003', 1 from generate_series(1, 1000) n",
+    "insert into stages (organization_id, deployment_id, key, status)
+     select '00000000-0000-0000-0000-000000000001', lpad(to_hex(n), 32, '0')::uuid, 'release', 'succeeded'
+     from generate_series(1, 1000) n",
+    "update deployments set environment_id = null where id = '000000000000000000000000000003e8'",
+];
+
+/// Each of the 200 deployments that are looked at costs a few blocks of two indexes.
+const MAX_BLOCKS_OF_OLDER: u64 = 2_000;
+
+/// A plan for tables that were small when they were analyzed must not be slow when they are not any more: a pipeline of
+/// agents makes hundreds of deployments before the next analyze.
+#[sqlx::test(migrator = "greenroom_store::MIGRATOR")]
+async fn what_a_stage_did_before_is_found_in_tables_that_were_never_analyzed(pool: PgPool) {
+    let mut connection = PgConnection::connect_with(&pool.connect_options()).await.unwrap();
+    let tables = "'pipeline_versions', 'deployments', 'stages'";
+    let drop_constraints = DROP_CONSTRAINTS
+        .replace("'approvals', 'approval_approvers', 'approval_votes', 'deployments', 'sessions'", tables)
+        .replace("'approvals', 'deployments', 'sessions'", tables)
+        .replace("'id')", "'id', 'pipeline_id', 'version', 'deployment_id', 'key')");
+    let no_analyze = "alter table pipeline_versions set (autovacuum_enabled = false);
+        alter table deployments set (autovacuum_enabled = false); alter table stages set (autovacuum_enabled = false)";
+    for statement in
+        [drop_constraints.as_str(), no_analyze, "set enable_seqscan = off"].into_iter().chain(OLDER)
+    {
+        sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
+    }
+    let [query] = &queries("with own as (select environment_id from deployments")[..] else {
+        panic!("one query")
+    };
+    let values = "'00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-000000000002', 'release',
+        '000000000000000000000000000003e8', 'production', 200";
+    for mode in ["force_custom_plan", "force_generic_plan"] {
+        let plan = plan(&mut connection, query, "uuid, uuid, text, uuid, text, bigint", values, mode).await;
+        let read = blocks(&plan);
+        assert!(read < MAX_BLOCKS_OF_OLDER, "{mode}: {read} blocks are read: {plan:#}");
+    }
 }

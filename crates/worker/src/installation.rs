@@ -3,10 +3,9 @@
 
 use std::time::Duration;
 
+use greenroom_engine::Engine;
 use greenroom_store::{Store, with_db_timeout};
 use tokio_util::sync::CancellationToken;
-
-use crate::engine::Engine;
 
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 

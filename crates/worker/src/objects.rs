@@ -2,6 +2,7 @@
 //! because not every S3 implementation has them: a name is never used twice, and PostgreSQL records which
 //! objects exist.
 
+use std::collections::HashSet;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
@@ -22,6 +23,8 @@ use tokio::io::AsyncWriteExt;
 const PART_BYTES: usize = 5 * 1024 * 1024;
 /// This many parts, and the one that is being filled, are in memory.
 const MAX_CONCURRENT_PARTS: usize = 2;
+/// How many objects are looked up concurrently.
+const MAX_CONCURRENT_LOOKUPS: usize = 32;
 /// A body from which nothing arrives for this long times out.
 const BODY_IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -138,6 +141,25 @@ impl Objects {
                 Err(failure)
             }
         }
+    }
+
+    /// Returns those of `names` that are not stored.
+    pub async fn missing<'a>(
+        &self,
+        names: impl Iterator<Item = &'a str>,
+    ) -> Result<HashSet<String>, ObjectsError> {
+        let looked_up = stream::iter(names.map(str::to_owned)).map(|name| async move {
+            match self.0.head(&Path::from(name.as_str())).await {
+                Ok(_) => Ok(None),
+                Err(object_store::Error::NotFound { .. }) => Ok(Some(name)),
+                Err(error) => Err(unavailable(error)),
+            }
+        });
+        looked_up
+            .buffer_unordered(MAX_CONCURRENT_LOOKUPS)
+            .try_filter_map(|name| async { Ok(name) })
+            .try_collect()
+            .await
     }
 
     /// Returns a whole object as a stream.

@@ -9,13 +9,15 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use greenroom_domain::id::{DeploymentId, OrganizationId};
+use greenroom_engine::{Engine, EngineError};
 use greenroom_store::engine::WakeUp;
 use greenroom_store::{Store, StoreError, with_db_timeout};
+use greenroom_traces::{Beginning, Span};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::{Engine, EngineError};
+use crate::trace;
 
 const BATCH_SIZE: i64 = 200;
 const MAX_CONCURRENT_CALLS: usize = 16;
@@ -44,6 +46,14 @@ pub trait Outbox: Send + Sync + 'static {
     fn done(&self, ids: &[i64]) -> impl Future<Output = Result<(), StoreError>> + Send;
     /// Schedules a retry, each time after a longer delay.
     fn put_off(&self, ids: &[i64]) -> impl Future<Output = Result<(), StoreError>> + Send;
+    /// Returns the span of a delivery, in the trace of its deployment.
+    fn span(
+        &self,
+        _organization: OrganizationId,
+        _deployment: DeploymentId,
+    ) -> impl Future<Output = Span> + Send {
+        std::future::ready(Span::none())
+    }
 }
 
 impl Outbox for Store {
@@ -57,6 +67,10 @@ impl Outbox for Store {
 
     async fn put_off(&self, ids: &[i64]) -> Result<(), StoreError> {
         with_db_timeout(self.back_off_wake_ups(ids)).await
+    }
+
+    async fn span(&self, organization: OrganizationId, deployment: DeploymentId) -> Span {
+        trace::span(self, organization, deployment, Beginning::now(), "wake workflow").await
     }
 }
 
@@ -163,7 +177,7 @@ impl<W: WakeUpTarget> Relay<W> {
                 self.pending.entry((wake.organization_id, wake.deployment_id)).or_default().push(wake.id);
             }
         }
-        let Delivery { delivered, refused } = self.deliver().await;
+        let Delivery { delivered, refused } = self.deliver(outbox).await;
         if !delivered.is_empty() {
             metrics::counter!("greenroom_wakes_delivered_total").increment(delivered.len() as u64);
             outbox.done(&delivered).await?;
@@ -181,7 +195,7 @@ impl<W: WakeUpTarget> Relay<W> {
 
     /// Delivers the pending wake-ups. A failure for one workflow does not prove an outage: it counts as one
     /// only if a ping fails too. Otherwise this wake-up is refused, and the others are delivered.
-    async fn deliver(&mut self) -> Delivery {
+    async fn deliver(&mut self, outbox: &impl Outbox) -> Delivery {
         // During an outage one call finds out whether the engine is back, so that it is not flooded with all
         // pending wake-ups.
         let concurrency = if self.outage.is_some() { 1 } else { MAX_CONCURRENT_CALLS };
@@ -189,7 +203,12 @@ impl<W: WakeUpTarget> Relay<W> {
         let calls: Vec<_> = self.pending.keys().copied().collect();
         let mut calls = stream::iter(calls)
             .map(|(organization, deployment)| async move {
-                ((organization, deployment), engine.wake(organization, deployment).await)
+                let span = outbox.span(organization, deployment).await;
+                let outcome = span.run(engine.wake(organization, deployment)).await;
+                if outcome.is_err() {
+                    span.fail("the engine did not take the wake-up");
+                }
+                ((organization, deployment), outcome)
             })
             .buffer_unordered(concurrency);
         let (mut delivery, mut contact) = (Delivery::default(), None);

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use greenroom_store::system::sequencer::Sequenced;
+use greenroom_store::system::sequencer::{MovedEvents, Sequenced};
 use greenroom_store::{Store, with_db_timeout};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -35,11 +35,11 @@ pub async fn run(store: Store, bell: SequencerBell, stop: CancellationToken) {
     loop {
         let delay = match with_db_timeout(store.sequence_events(BATCH_SIZE.into())).await {
             Ok(Sequenced::Moved(moved)) => {
-                metrics::counter!("greenroom_events_sequenced_total").increment(moved);
-                match moved {
+                count(moved);
+                match moved.total {
                     0 => POLL_INTERVAL,
                     // A full batch means that more events are waiting.
-                    _ if moved == u64::from(BATCH_SIZE) => Duration::ZERO,
+                    full if full == u64::from(BATCH_SIZE) => Duration::ZERO,
                     _ => {
                         tokio::time::sleep(BATCH_DELAY).await;
                         POLL_INTERVAL
@@ -63,5 +63,15 @@ pub async fn run(store: Store, bell: SequencerBell, stop: CancellationToken) {
             () = bell.0.notified(), if delay == POLL_INTERVAL => {}
             () = tokio::time::sleep(delay) => {}
         }
+    }
+}
+
+/// Counts what was moved. Each event is moved once, so that the sum over all processes is exact.
+fn count(moved: MovedEvents) {
+    metrics::counter!("greenroom_events_sequenced_total").increment(moved.total);
+    for (cause, ended) in
+        [("released", moved.released), ("expired", moved.expired), ("overridden", moved.overridden)]
+    {
+        metrics::counter!("greenroom_leases_ended_total", "cause" => cause).increment(ended);
     }
 }

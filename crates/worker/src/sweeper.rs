@@ -3,6 +3,9 @@
 //!
 //! Organizations take turns, a few environments are swept concurrently, and one that fails is retried with a
 //! growing delay, so that no environment and no organization holds up the others.
+//!
+//! It also records that it runs. After a time in which no sweeper did, deadlines of presence are extended before
+//! anything ends by them.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -16,10 +19,13 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
+const RECORD_INTERVAL: Duration = Duration::from_secs(1);
 const BATCH_SIZE: i64 = 500;
 /// How many environments are swept concurrently.
 const CONCURRENCY: usize = 4;
-const INITIAL_DELAY: Duration = Duration::from_secs(1);
+/// Public for the tests in `tests/`.
+#[doc(hidden)]
+pub const INITIAL_DELAY: Duration = Duration::from_secs(1);
 const MAX_DELAY: Duration = Duration::from_secs(60);
 
 /// Runs until shutdown.
@@ -28,6 +34,7 @@ pub async fn run(store: Store, stop: CancellationToken) {
     let mut running = FuturesUnordered::new();
     let mut backoff = Backoff::default();
     let mut next_poll = Instant::now();
+    let mut next_record = next_poll;
     loop {
         while running.len() < CONCURRENCY
             && let Some(due) = pending.pop_front()
@@ -36,13 +43,33 @@ pub async fn run(store: Store, stop: CancellationToken) {
             running.push(async move { (due, with_db_timeout(store.sweep_environment(due)).await) });
         }
         tokio::select! {
+            // In this order, so that an absence is recorded before the next sweep, however much is due.
+            biased;
             () = stop.cancelled() => return,
+            () = tokio::time::sleep_until(next_record) => {
+                record(&store).await;
+                next_record = Instant::now() + RECORD_INTERVAL;
+            }
             Some((due, outcome)) = running.next(), if !running.is_empty() => backoff.record(due, &outcome),
             () = tokio::time::sleep_until(next_poll), if pending.is_empty() => {
                 // An environment that is still being swept can be found again; sweeping is idempotent.
                 pending = find_due(&store, &backoff.delayed(Instant::now())).await;
                 next_poll = Instant::now() + POLL_INTERVAL;
             }
+        }
+    }
+}
+
+async fn record(store: &Store) {
+    match with_db_timeout(store.record_sweep()).await {
+        Ok(None) => {}
+        Ok(Some(absence)) => {
+            let seconds = absence.to().duration_since(absence.from()).as_secs();
+            tracing::warn!(seconds, "no sweeper ran for a while; extended the deadlines of waiting sessions");
+        }
+        // The search for due environments logs that the database is unavailable.
+        Err(error) => {
+            tracing::debug!(error = &error as &dyn std::error::Error, "could not record a sweep");
         }
     }
 }
@@ -61,8 +88,10 @@ async fn find_due(store: &Store, delayed: &[EnvironmentId]) -> VecDeque<DueEnvir
 }
 
 /// Environments that could not be swept, and when each is retried.
+/// Public for the tests in `tests/`.
+#[doc(hidden)]
 #[derive(Default)]
-struct Backoff(HashMap<EnvironmentId, Delay>);
+pub struct Backoff(HashMap<EnvironmentId, Delay>);
 
 struct Delay {
     length: Duration,
@@ -70,7 +99,7 @@ struct Delay {
 }
 
 impl Backoff {
-    fn record(&mut self, due: DueEnvironment, outcome: &Result<(), StoreError>) {
+    pub fn record(&mut self, due: DueEnvironment, outcome: &Result<(), StoreError>) {
         let Err(error) = outcome else {
             metrics::counter!("greenroom_environments_swept_total").increment(1);
             self.0.remove(&due.environment_id);
@@ -87,7 +116,7 @@ impl Backoff {
     }
 
     /// Doubles the delay of this environment and returns it.
-    fn fail(&mut self, environment: EnvironmentId, now: Instant) -> Duration {
+    pub fn fail(&mut self, environment: EnvironmentId, now: Instant) -> Duration {
         let length = self.0.get(&environment).map_or(INITIAL_DELAY, |delay| delay.length * 2).min(MAX_DELAY);
         self.0.insert(environment, Delay { length, until: now + length });
         length
@@ -95,31 +124,8 @@ impl Backoff {
 
     /// Returns the environments that must not be retried yet. Forgets those that have not failed for some
     /// time.
-    fn delayed(&mut self, now: Instant) -> Vec<EnvironmentId> {
+    pub fn delayed(&mut self, now: Instant) -> Vec<EnvironmentId> {
         self.0.retain(|_, delay| now < delay.until + MAX_DELAY);
         self.0.iter().filter(|(_, delay)| now < delay.until).map(|(environment, _)| *environment).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_delay_of_a_failing_environment_grows() {
-        let (mut backoff, mut now) = (Backoff::default(), Instant::now());
-        let failing = EnvironmentId::from(uuid::Uuid::from_u128(1));
-        let mut lengths = Vec::new();
-        for _ in 0..8 {
-            let length = backoff.fail(failing, now);
-            lengths.push(length.as_secs());
-            assert_eq!(backoff.delayed(now), [failing]);
-            now += length;
-            assert!(backoff.delayed(now).is_empty(), "the retry is due");
-        }
-        assert_eq!(lengths, [1, 2, 4, 8, 16, 32, 60, 60]);
-        let organization_id = uuid::Uuid::from_u128(2).into();
-        backoff.record(DueEnvironment { organization_id, environment_id: failing }, &Ok(()));
-        assert_eq!(backoff.fail(failing, now), INITIAL_DELAY, "a success resets the delay");
     }
 }

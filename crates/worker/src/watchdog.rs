@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use greenroom_domain::id::DeploymentId;
+use greenroom_engine::Engine;
 use greenroom_store::{Store, StoreError, with_db_timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::Engine;
 use crate::relay::RelayBell;
 
 /// The delay between two batches of one scan.

@@ -11,3 +11,11 @@ mod wake_timer;
 
 pub use crate::contract::{Advanced, AdvancedJob, RunStage, Subject};
 pub use crate::deployment::DeploymentWorkflow;
+
+/// For the tests of this crate, which are in `tests/`. Nothing else may use it.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::backoff::{MAX_DELAY, delay_after};
+    pub use crate::jobs::{Jobs, OpenActivity};
+    pub use crate::wake_timer::{MIN_DELAY, WakeTimer};
+}

@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { Api } from "./api";
 import { stateFile } from "./signIn";
 import { type Person, type Stack, stackOf } from "./stack";
+import { startRecording } from "./stalls";
 
 export type Look = { width?: number; height?: number; theme?: "light" | "dark" };
 
@@ -15,7 +16,19 @@ type Fixtures = {
   open: (person: Person | undefined, path: string, look?: Look) => Promise<Page>;
 };
 
-export const test = base.extend<Fixtures>({
+/** Recorded from the start of the process that runs the tests. */
+type WorkerFixtures = { recording: void };
+
+export const test = base.extend<Fixtures, WorkerFixtures>({
+  recording: [
+    // oxlint-disable-next-line no-empty-pattern
+    async ({}, give) => {
+      const stop = await startRecording();
+      await give();
+      await stop();
+    },
+    { scope: "worker", auto: true },
+  ],
   // oxlint-disable-next-line no-empty-pattern
   stack: async ({}, give) => give(stackOf()),
   api: async ({ stack }, give) => give(new Api(stack)),

@@ -83,7 +83,6 @@ const WIDE = [
   "W".repeat(90),
   "\u{1F9E8}".repeat(50),
   "a\u0301\u0302\u0303\u0304\u0305\u0306\u0307\u0308\u030a\u030b".repeat(8),
-  "admin\u200b\u200c\u200d\u2060\ufeff",
   "\u05d0\u05d1\u05d2 123 abc",
   "\ufdfd".repeat(20),
 ];
@@ -104,6 +103,9 @@ export const HIDDEN_NAMES: readonly string[] = [
   "a\nb",
   "a\u009bb",
 ];
+
+/** Characters that are not displayed. The API rejects them in names, and accepts them in texts. */
+export const INVISIBLE_NAMES: readonly string[] = ["admin\u200b\u200c\u2060\ufeff1", "ad\u00admin"];
 
 const TERMINAL = [
   "\u001b]8;;javascript:window.hostile=1\u0007click\u001b]8;;\u0007",

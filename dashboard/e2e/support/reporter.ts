@@ -1,4 +1,5 @@
-// Writes the figures of a run as JSON to the file GREENROOM_UI_REPORT: `passed`, `failed`, `axeSerious`, `screens`.
+// Writes the figures of a run as JSON to the file GREENROOM_UI_REPORT: `passed`, `failed`, `axeSerious`, `screens`,
+// and in `flaky` the tests that passed only when they were repeated.
 import type { FullResult, Reporter, TestCase, TestResult } from "@playwright/test/reporter";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -6,6 +7,7 @@ import { dirname } from "node:path";
 export default class Figures implements Reporter {
   readonly #outcomes = new Map<string, { passed: boolean; title: string }>();
   readonly #screens = new Set<string>();
+  readonly #flaky = new Set<string>();
   #axeSerious = 0;
   #skipped = 0;
 
@@ -14,7 +16,9 @@ export default class Figures implements Reporter {
       this.#skipped += 1;
       return;
     }
-    this.#outcomes.set(test.id, { passed: result.status === test.expectedStatus, title: test.titlePath().join(" > ") });
+    const title = test.titlePath().join(" > ");
+    this.#outcomes.set(test.id, { passed: result.status === test.expectedStatus, title });
+    if (test.outcome() === "flaky") this.#flaky.add(title);
     for (const { type, description } of result.annotations) {
       if (type === "screen" && description) this.#screens.add(description);
       if (type === "axe-serious") this.#axeSerious += Number(description);
@@ -32,6 +36,7 @@ export default class Figures implements Reporter {
       screens: this.#screens.size,
       complete: result.status === "passed" || result.status === "failed",
       failures,
+      flaky: [...this.#flaky],
     };
     const file = process.env.GREENROOM_UI_REPORT;
     if (!file) return;

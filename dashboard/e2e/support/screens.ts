@@ -53,6 +53,7 @@ export async function screensOf(stack: Stack, api: Api): Promise<Screen[]> {
   const screens: (Screen | undefined)[] = [
     { name: "sign-in", person: undefined, path: "/sign-in" },
     { name: "welcome", person: undefined, path: "/welcome" },
+    { name: "setup", person: undefined, path: "/setup" },
     { name: "home", person: "developer", path: at },
     { name: "environments", person: "developer", path: `${at}/environments` },
     { name: "pipelines", person: "developer", path: `${at}/pipelines` },
@@ -148,6 +149,16 @@ function stepScreens(registry: string, step: string): Screen[] {
     { name: "registry-step", person: "admin", path },
     ...views,
   ];
+}
+
+/**
+ * The screens of one part of the run: `GREENROOM_A11Y_PART=2/4` is every fourth screen, from the second one on. All
+ * screens if it is not set.
+ */
+export function partOf(screens: readonly Screen[]): Screen[] {
+  const [part, parts] = (process.env.GREENROOM_A11Y_PART || "1/1").split("/").map(Number);
+  if (!part || !parts || part > parts) throw new Error("GREENROOM_A11Y_PART is not a part, such as 2/4");
+  return screens.filter((_, index) => index % parts === part - 1);
 }
 
 export type Group = { person: Person | undefined; screens: Screen[] };

@@ -67,7 +67,9 @@ export async function change<Result>(send: (headers: ChangeHeaders) => Promise<R
     try {
       return await send(headers);
     } catch (error) {
-      if (!(error instanceof Problem) || !isUncertain(error) || attempt === MAX_ATTEMPTS) throw error;
+      if (!(error instanceof Problem)) throw error;
+      error.isOfChange = true;
+      if (!isUncertain(error) || attempt === MAX_ATTEMPTS) throw error;
       await wait(error.retryAfter === undefined ? REPEAT_DELAY * attempt : error.retryAfter * 1_000);
     }
   }

@@ -2,6 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import { api, change, unwrap, unwrapData } from "./client";
 import { keys } from "./keys";
+import { repeatUnread } from "./queries";
 import type { Deployment } from "./types";
 
 export type DeploymentFilter = { status?: Deployment["status"]; envName?: string; commitId?: string };
@@ -39,7 +40,7 @@ export const deploymentQuery = (org: string, id: string) =>
     queryKey: keys.deployment(org, id),
     queryFn: ({ signal }) =>
       unwrapData(api.GET(DEPLOYMENT, { params: { path: { orgId: org, deploymentId: id } }, signal })),
-    refetchInterval: ({ state }) => (state.data && isAtGate(state.data) ? GATE_INTERVAL : false),
+    refetchInterval: (query) => (query.state.data && isAtGate(query.state.data) ? GATE_INTERVAL : repeatUnread(query)),
   });
 
 export const attemptsQuery = (org: string, id: string, stage: string) =>

@@ -37,6 +37,7 @@ export const keys = {
   /** Lists of approvals, and all single ones. */
   approvals: (org: string) => ["org", org, "approvals"] as const,
   approval: (org: string, id: string) => ["org", org, "approvals", "one", id] as const,
+  notices: (org: string) => ["org", org, "notices"] as const,
   mySessions: (org: string) => ["org", org, "my-sessions"] as const,
   session: (org: string, session: string) => ["org", org, "session", session] as const,
   deployments: (org: string) => ["org", org, "deployments"] as const,

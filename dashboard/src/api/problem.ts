@@ -75,6 +75,8 @@ export class Problem extends Error {
   readonly title: string;
   readonly requestId: string | undefined;
   readonly retryAfter: number | undefined;
+  /** Set if a change has failed, and not a read: only of a change it matters whether it happened. */
+  isOfChange = false;
   /** The whole body: per code it has what a program needs to go on, such as `lock` or `sessionId`. */
   readonly body: Readonly<Record<string, unknown>>;
 

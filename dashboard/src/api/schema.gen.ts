@@ -142,6 +142,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/auth/setup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create the first organization of this installation, and sign in as its owner
+         * @description A daemon that starts on a database without any organization prints a link with the code. It is valid for 15 minutes
+         *     and can be used once; each start makes a new one, which voids the one before. The response sets the cookie of a
+         *     new browser session, as for a password. As soon as an organization exists this is refused (`409`), with every
+         *     code; without the right code it is `401`. After 50 attempts within 15 minutes, further ones from the same address
+         *     are rejected. If the response was lost, repeating the request is `409` too.
+         */
+        post: operations["set_up_installation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/oidc/{provider}/start": {
         parameters: {
             query?: never;
@@ -489,10 +513,10 @@ export interface paths {
         put?: never;
         /**
          * Create an API token. Only this response contains its secret
-         * @description Tokens of kind `ci` and `agent` expire after 90 days unless `expiresAt` states another time, which can be
-         *     366 days ahead at most. A token can't permit more, or expire later, than the one that sends the request,
+         * @description Tokens expire after 90 days unless `expiresAt` states another time, which can be 366 days ahead at most for kinds
+         *     `ci` and `agent`. A token can't permit more, or expire later, than the one that sends the request,
          *     and is revoked together with it. Its rights never change. If the request is repeated with the same
-         *     `Idempotency-Key`, the response does not contain the secret again.
+         *     `Idempotency-Key`, the response does not contain the secret again. A person has 100 valid tokens at most.
          */
         post: operations["create_api_token"];
         delete?: never;
@@ -908,6 +932,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/organizations/{orgId}/me/notices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what ended your sessions without you, until you mark it as read
+         * @description A session that you claimed or queued with a browser or a token of kind `user` is listed if another user took
+         *     the environment over by force, if it lost its place in a queue, or if it missed its turn, in the last seven
+         *     days. The list is ordered by when the sessions ended, newest first. No other user can read it. A token that
+         *     is limited to pipelines sees only notices of those. `total` is exact up to 10,000.
+         */
+        get: operations["list_notices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{orgId}/me/notices/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Mark your notices as read
+         * @description Notices whose `at` is not later than `until` are no longer listed. The response states until when notices
+         *     are read: the time never goes back, and is never in the future. No event is recorded. A token that is
+         *     limited to pipelines can't do this, because it does not see all notices.
+         */
+        put: operations["mark_notices_read"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/organizations/{orgId}/summary": {
         parameters: {
             query?: never;
@@ -1110,11 +1179,11 @@ export interface paths {
          * Claim an environment, or join its queue
          * @description The lock is granted for `ttlSeconds`, or else for the environment's default lease (4 hours if the
          *     definition has none). A claim is rejected while another session holds the environment or waits for it.
-         *     With `queue: true`, the session joins the end of the queue instead: it must send a heartbeat at least
-         *     every 120 seconds, and when its turn comes it has 60 seconds to confirm. With `Prefer: wait=N`, the
-         *     request waits for its turn for N seconds, 30 at most, and then leaves the queue unless `queue` is true. A
-         *     claim is repeated safely only with an `Idempotency-Key`; without one, a repeated claim is rejected with
-         *     `409`.
+         *     With `queue: true`, the session joins the end of the queue instead: with a `ci` or `agent` token it must
+         *     send a heartbeat at least every 120 seconds, and a person keeps the place until `heartbeatBy`. When its
+         *     turn comes it has 60 seconds to confirm. With `Prefer: wait=N`, the request waits for its turn for N
+         *     seconds, 30 at most, and then leaves the queue unless `queue` is true. A claim is repeated safely only with
+         *     an `Idempotency-Key`; without one, a repeated claim is rejected with `409`.
          */
         post: operations["claim_session"];
         delete?: never;
@@ -1208,11 +1277,13 @@ export interface paths {
         put?: never;
         /**
          * Keep a session's place in the queue, or confirm a grant from the queue
-         * @description A waiting session keeps its place for another 120 seconds. A session that was granted from the queue gets
-         *     its full lease; without a heartbeat, a renewal or a deployment within 60 seconds of the grant it is
-         *     canceled, and the next session in the queue is granted. On any other active session the request changes
-         *     nothing; in particular it does not renew the lease. The request can be repeated safely at any time, so it
-         *     takes no `Idempotency-Key`. It records no event.
+         * @description A waiting session keeps its place until the new `heartbeatBy`: for another 120 seconds with a `ci` or
+         *     `agent` token, and for the environment's `queue.maxStay` (4 hours if the definition has none) if a
+         *     person waits. A session that was granted from the queue gets its full lease; without a heartbeat, a
+         *     renewal or a deployment within 60 seconds of the grant it is canceled, and the next session in the queue
+         *     is granted. On any other active session the request changes nothing; in particular it does not renew the
+         *     lease. The request can be repeated safely at any time, so it takes no `Idempotency-Key`. It records no
+         *     event.
          */
         post: operations["heartbeat_session"];
         delete?: never;
@@ -2086,8 +2157,9 @@ export interface paths {
          * @description Steps get it by its name, from their next start on. Of several secrets with the same name, a step gets the
          *     one with the narrowest scope; if a rule of that one denies it, the step gets none. The value can never be
          *     read back. A secret of the whole organization needs the role admin and the scope `admin`, and must name
-         *     `pipelines` in its policy if it has another rule or a `use`. The same key with the same body returns the
-         *     same record for 24 hours.
+         *     `pipelines` in its policy if it has another rule or a `use`. `warnings` names the environments, pools and
+         *     branches that match nothing yet, because they are mistyped or meant for later. The same key with the same
+         *     body returns the same record for 24 hours.
          */
         post: operations["create_secret"];
         delete?: never;
@@ -2123,8 +2195,8 @@ export interface paths {
         /**
          * Change a secret's description or policy
          * @description The new policy holds for steps that start after this request; steps that run keep what they got. Fields that
-         *     are left out stay unchanged, and a request that changes nothing records no event. Name, scope, `use` and
-         *     value can't be changed here.
+         *     are left out stay unchanged, and a request that changes nothing records no event. `warnings` names what
+         *     matches nothing yet. Name, scope, `use` and value can't be changed here.
          */
         patch: operations["update_secret"];
         trace?: never;
@@ -3372,7 +3444,7 @@ export interface components {
             rules: components["schemas"]["ApprovalRule"][];
             /** @description False if these people could not meet the rules when it was opened. */
             satisfiable: boolean;
-            /** @description Whether those who started or retried the deployment may approve it. */
+            /** @description Whether those behind the deployment may approve it. */
             selfApproval: boolean;
             /** @description The key of the stage. */
             stage: string;
@@ -3389,6 +3461,12 @@ export interface components {
              * @description Set if it is approved: the first step has to start before.
              */
             validUntil?: string | null;
+        };
+        ApprovalCache: {
+            /** @example deploy */
+            key: string;
+            /** @description The SHA-256 of its archive. */
+            sha256: string;
         };
         ApprovalChange: {
             after: string;
@@ -3413,6 +3491,11 @@ export interface components {
         };
         /** @description An approval with its votes. */
         ApprovalDetails: components["schemas"]["Approval"] & {
+            /**
+             * @description The people who saved the versions of the definition with which the stage had not succeeded in the environment yet when
+             *     the approval was opened. They are behind the deployment, like the person who started it.
+             */
+            authors: components["schemas"]["Person"][];
             changes?: components["schemas"]["ApprovalChanges"] | null;
             /** @description The votes, the oldest first. A person has one. */
             votes: components["schemas"]["ApprovalVote"][];
@@ -3472,6 +3555,13 @@ export interface components {
         };
         /** @description What a stage will do. */
         ApprovalSubject: {
+            /**
+             * @description The branch that the deployment names. Null if it names none, or if the pipeline has no repository.
+             * @example main
+             */
+            branch?: string | null;
+            /** @description The caches that it gets. */
+            caches: components["schemas"]["ApprovalCache"][];
             /** @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4 */
             commitId: string;
             /**
@@ -3499,6 +3589,7 @@ export interface components {
             by: components["schemas"]["Person"];
             comment?: string | null;
             decision: components["schemas"]["VoteDecision"];
+            enrolledBy?: components["schemas"]["Person"] | null;
             /**
              * Format: date-time
              * @description Set if the vote was withdrawn. It does not count.
@@ -3531,6 +3622,8 @@ export interface components {
             detail?: string | null;
             /** Format: date-time */
             endedAt?: string | null;
+            /** @description What it got that other jobs have left. */
+            inputs: components["schemas"]["StageInput"][];
             /** @example job_0190a0b0-0000-7000-8000-000000000001 */
             jobId: string;
             /** Format: date-time */
@@ -3599,8 +3692,9 @@ export interface components {
              */
             usedAt: string;
             /**
-             * @description The kind of deployment that wrote the cache. `protected`: its branch is allowed in every lasting
-             *     environment of the pipeline. `open`: any other deployment.
+             * @description The kind of deployment that wrote the cache. `protected`: of the pipeline, and every lasting environment with `branches`
+             *     to which it deploys allows the branch that was proven. `open`: of a pipeline without such environments.
+             *     `session`: in a session.
              * @example open
              */
             zone: string;
@@ -3785,8 +3879,8 @@ export interface components {
             /**
              * Format: date-time
              * @description When the token expires. It must be in the future, not later than the expiry of the token that sends
-             *     the request, and within 366 days for kinds `ci` and `agent`. Default: in 90 days for `ci` and `agent`,
-             *     never for `user`, or together with the token that sends the request if that is sooner.
+             *     the request, and within 366 days for kinds `ci` and `agent`. Default: in 90 days, or together with the
+             *     token that sends the request if that is sooner. `null`: never for kind `user`; the default for others.
              */
             expiresAt?: string | null;
             kind?: components["schemas"]["TokenKind"] | null;
@@ -4007,7 +4101,7 @@ export interface components {
             pipelineId?: string | null;
             policy?: components["schemas"]["SecretPolicy"] | null;
             use?: components["schemas"]["SecretUse"] | null;
-            /** @description The value: 6 to 65,536 bytes of UTF-8, without NUL. */
+            /** @description The value: UTF-8 of at least 6 characters and at most 65,536 bytes, without NUL. */
             value: string;
         };
         /**
@@ -4343,6 +4437,11 @@ export interface components {
         Data_ApprovalDetails: {
             /** @description An approval with its votes. */
             data: components["schemas"]["Approval"] & {
+                /**
+                 * @description The people who saved the versions of the definition with which the stage had not succeeded in the environment yet when
+                 *     the approval was opened. They are behind the deployment, like the person who started it.
+                 */
+                authors: components["schemas"]["Person"][];
                 changes?: components["schemas"]["ApprovalChanges"] | null;
                 /** @description The votes, the oldest first. A person has one. */
                 votes: components["schemas"]["ApprovalVote"][];
@@ -4483,6 +4582,11 @@ export interface components {
                 rollback?: boolean;
                 /** @example ses_0190a0b0-0000-7000-8000-000000000001 */
                 sessionId?: string | null;
+                /**
+                 * @description The lasting environments that the deployment did not reach although it succeeded: the condition of a stage is about
+                 *     the branch, and the branch was not known (`branch_unknown`). Empty for any other deployment.
+                 */
+                skippedEnvironments?: string[];
                 /** @description The stages, in the order of the definition. Left out before the deployment has started, and in lists. */
                 stages?: components["schemas"]["Stage"][];
                 /** Format: date-time */
@@ -4965,6 +5069,16 @@ export interface components {
                 userId: string;
             };
         };
+        Data_NoticesRead: {
+            /** @description Until when the caller has read their notices. */
+            data: {
+                /**
+                 * Format: date-time
+                 * @description The `at` of the newest notice that was shown, so that a later one is not marked.
+                 */
+                until: string;
+            };
+        };
         Data_Option_FailureNote: {
             data: null | {
                 text: string;
@@ -5317,8 +5431,8 @@ export interface components {
                 handoverDeclined?: components["schemas"]["HandoverDeclined"] | null;
                 /**
                  * Format: date-time
-                 * @description By when a waiting session has to send its next heartbeat to keep its place in the queue; null if it
-                 *     does not wait.
+                 * @description By when a waiting session has to send its next heartbeat to keep its place in the queue. For a person
+                 *     that is when the place ends unless they open the page again. Null if it does not wait.
                  */
                 heartbeatBy?: string | null;
                 /**
@@ -5438,6 +5552,8 @@ export interface components {
                 /** @description The lasting environment that the stage deploys to; null if it deploys to none. */
                 environment?: string | null;
                 gateOverridden?: components["schemas"]["GateOverride"] | null;
+                /** @description What the newest attempt got that other jobs have left. */
+                inputs: components["schemas"]["StageInput"][];
                 /** @example deploy */
                 key: string;
                 /** @example deploy */
@@ -5595,6 +5711,8 @@ export interface components {
                 detail?: string | null;
                 /** Format: date-time */
                 endedAt?: string | null;
+                /** @description What it got that other jobs have left. */
+                inputs: components["schemas"]["StageInput"][];
                 /** @example job_0190a0b0-0000-7000-8000-000000000001 */
                 jobId: string;
                 /** Format: date-time */
@@ -5651,8 +5769,9 @@ export interface components {
                  */
                 usedAt: string;
                 /**
-                 * @description The kind of deployment that wrote the cache. `protected`: its branch is allowed in every lasting
-                 *     environment of the pipeline. `open`: any other deployment.
+                 * @description The kind of deployment that wrote the cache. `protected`: of the pipeline, and every lasting environment with `branches`
+                 *     to which it deploys allows the branch that was proven. `open`: of a pipeline without such environments.
+                 *     `session`: in a session.
                  * @example open
                  */
                 zone: string;
@@ -5886,6 +6005,11 @@ export interface components {
             rollback?: boolean;
             /** @example ses_0190a0b0-0000-7000-8000-000000000001 */
             sessionId?: string | null;
+            /**
+             * @description The lasting environments that the deployment did not reach although it succeeded: the condition of a stage is about
+             *     the branch, and the branch was not known (`branch_unknown`). Empty for any other deployment.
+             */
+            skippedEnvironments?: string[];
             /** @description The stages, in the order of the definition. Left out before the deployment has started, and in lists. */
             stages?: components["schemas"]["Stage"][];
             /** Format: date-time */
@@ -5938,7 +6062,7 @@ export interface components {
          * @description A code for the reason why a deployment, a stage or an attempt has its status. Clients must accept values that are not listed.
          * @enum {string}
          */
-        DeploymentReason: "step_failed" | "timed_out" | "runner_lost" | "no_runner" | "runner_error" | "commit_not_found" | "commit_not_on_branch" | "repository_unavailable" | "checkout_host_not_allowed" | "image_not_found" | "pool_restricted" | "secret_missing" | "secret_denied" | "deploy_denied" | "unsupported" | "step_refused" | "step_digest_mismatch" | "invalid_definition" | "condition_limit" | "canceled_by_user" | "session_ended" | "pipeline_stopped" | "abandoned" | "given_up" | "condition_false" | "only_ephemeral" | "upstream_failed" | "upstream_skipped" | "deployment_canceled" | "outdated" | "gate_closed" | "approval_rejected" | "approval_expired" | "approval_lapsed" | "newer_deployment";
+        DeploymentReason: "step_failed" | "timed_out" | "runner_lost" | "no_runner" | "runner_error" | "commit_not_found" | "commit_not_on_branch" | "repository_unavailable" | "checkout_host_not_allowed" | "image_not_found" | "pool_restricted" | "input_refused" | "secret_missing" | "secret_denied" | "deploy_denied" | "unsupported" | "step_refused" | "step_digest_mismatch" | "invalid_definition" | "condition_limit" | "canceled_by_user" | "session_ended" | "pipeline_stopped" | "abandoned" | "given_up" | "condition_false" | "branch_unknown" | "only_ephemeral" | "upstream_failed" | "upstream_skipped" | "deployment_canceled" | "outdated" | "gate_closed" | "approval_rejected" | "approval_expired" | "approval_lapsed" | "newer_deployment";
         /** @description A read of a deployment: what to rotate if something of it has leaked. */
         DeploymentSecretRead: components["schemas"]["SecretRead"] & {
             /** @example shop-deploy-key */
@@ -6025,6 +6149,7 @@ export interface components {
             by: components["schemas"]["Person"];
             /** @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4 */
             commitId: string;
+            createdBy?: components["schemas"]["Person"] | null;
             /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
             deploymentId: string;
             /**
@@ -6041,6 +6166,8 @@ export interface components {
             /** @description What it deployed is live now. */
             live: boolean;
             outcome?: components["schemas"]["EnvironmentOutcome"] | null;
+            /** @description The overrides of its gates here, by admins, before it began. */
+            overrides?: components["schemas"]["GateOverride"][];
             /** @description The deployment was allowed to replace what a newer one had deployed. */
             rollback: boolean;
         };
@@ -6828,6 +6955,8 @@ export interface components {
             id: string;
             /** @description `pipeline` or `session`: teardowns are not included. */
             purpose: components["schemas"]["DeploymentPurpose"];
+            /** @description The lasting environments that the deployment did not reach although it succeeded, because the branch was not known. */
+            skippedEnvironments?: string[];
             status: components["schemas"]["DeploymentStatus"];
         };
         /** @description A lasting environment of a pipeline. One deployment at a time works there. */
@@ -7006,7 +7135,7 @@ export interface components {
                 rules: components["schemas"]["ApprovalRule"][];
                 /** @description False if these people could not meet the rules when it was opened. */
                 satisfiable: boolean;
-                /** @description Whether those who started or retried the deployment may approve it. */
+                /** @description Whether those behind the deployment may approve it. */
                 selfApproval: boolean;
                 /** @description The key of the stage. */
                 stage: string;
@@ -7076,6 +7205,11 @@ export interface components {
                 rollback?: boolean;
                 /** @example ses_0190a0b0-0000-7000-8000-000000000001 */
                 sessionId?: string | null;
+                /**
+                 * @description The lasting environments that the deployment did not reach although it succeeded: the condition of a stage is about
+                 *     the branch, and the branch was not known (`branch_unknown`). Empty for any other deployment.
+                 */
+                skippedEnvironments?: string[];
                 /** @description The stages, in the order of the definition. Left out before the deployment has started, and in lists. */
                 stages?: components["schemas"]["Stage"][];
                 /** Format: date-time */
@@ -7114,6 +7248,7 @@ export interface components {
                 by: components["schemas"]["Person"];
                 /** @example 9f3c2a1b7d4e8f60512a3b4c5d6e7f8091a2b3c4 */
                 commitId: string;
+                createdBy?: components["schemas"]["Person"] | null;
                 /** @example dep_0190a0b0-0000-7000-8000-000000000001 */
                 deploymentId: string;
                 /**
@@ -7130,6 +7265,8 @@ export interface components {
                 /** @description What it deployed is live now. */
                 live: boolean;
                 outcome?: components["schemas"]["EnvironmentOutcome"] | null;
+                /** @description The overrides of its gates here, by admins, before it began. */
+                overrides?: components["schemas"]["GateOverride"][];
                 /** @description The deployment was allowed to replace what a newer one had deployed. */
                 rollback: boolean;
             }[];
@@ -7507,6 +7644,36 @@ export interface components {
                 updatedAt: string;
                 /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
                 userId: string;
+            }[];
+            pagination: components["schemas"]["Pagination"];
+        };
+        List_Notice: {
+            data: {
+                /**
+                 * Format: date-time
+                 * @description When the session ended.
+                 */
+                at: string;
+                by?: components["schemas"]["Person"] | null;
+                /**
+                 * @description The `context` of the force claim; null for other kinds.
+                 * @example Checkout fix
+                 */
+                context?: string | null;
+                /** @example qa-1 */
+                envName: string;
+                kind: components["schemas"]["NoticeKind"];
+                /**
+                 * @description The pipeline's slug.
+                 * @example storefront
+                 */
+                pipeline: string;
+                /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+                pipelineId: string;
+                /** @example ses_0190a0b0-0000-7000-8000-000000000001 */
+                sessionId: string;
+                /** @description The session's page in the dashboard; null if the server's public URL is not set. */
+                webUrl?: string | null;
             }[];
             pagination: components["schemas"]["Pagination"];
         };
@@ -8153,6 +8320,52 @@ export interface components {
          * @enum {string}
          */
         Network: "none" | "bridge" | "host";
+        /** @description A session of the caller that another user, or the passing of time, has ended. */
+        Notice: {
+            /**
+             * Format: date-time
+             * @description When the session ended.
+             */
+            at: string;
+            by?: components["schemas"]["Person"] | null;
+            /**
+             * @description The `context` of the force claim; null for other kinds.
+             * @example Checkout fix
+             */
+            context?: string | null;
+            /** @example qa-1 */
+            envName: string;
+            kind: components["schemas"]["NoticeKind"];
+            /**
+             * @description The pipeline's slug.
+             * @example storefront
+             */
+            pipeline: string;
+            /** @example pip_0190a0b0-0000-7000-8000-000000000001 */
+            pipelineId: string;
+            /** @example ses_0190a0b0-0000-7000-8000-000000000001 */
+            sessionId: string;
+            /** @description The session's page in the dashboard; null if the server's public URL is not set. */
+            webUrl?: string | null;
+        };
+        /**
+         * @description What has happened: `overridden`, another user took the environment over by force; `place_lost`, the session lost its place in the queue; `turn_missed`, the grant from the queue was not confirmed in time. Clients must accept values that are not listed.
+         * @enum {string}
+         */
+        NoticeKind: "overridden" | "place_lost" | "turn_missed";
+        /**
+         * @description Until when the caller has read their notices.
+         * @example {
+         *       "until": "2026-11-16T12:00:00Z"
+         *     }
+         */
+        NoticesRead: {
+            /**
+             * Format: date-time
+             * @description The `at` of the newest notice that was shown, so that a later one is not marked.
+             */
+            until: string;
+        };
         /** @description A person for whom a program acts. */
         OnBehalfOf: {
             /** @example usr_0190a0b0-0000-7000-8000-000000000001 */
@@ -8285,6 +8498,8 @@ export interface components {
              * @example usr_0190a0b0-0000-7000-8000-000000000001
              */
             by: string;
+            /** @description The name of that user; null for one who was never a member of the organization. */
+            byName?: string | null;
             mode: components["schemas"]["StopMode"];
             /** @example The payment provider is down */
             reason?: string | null;
@@ -8350,6 +8565,26 @@ export interface components {
              * @example https://qa-1.example.com
              */
             url: string;
+        };
+        /** @description A name in a request that is accepted and matches nothing yet: it is mistyped, or meant for later. */
+        ReferenceWarning: {
+            /**
+             * @description The stable name of the warning, for programs. Later versions may add names.
+             * @example matches_nothing
+             */
+            code: string;
+            /** @example `prodution` matches no environment yet; did you mean `production`? */
+            message: string;
+            /**
+             * @description The place in the record, as a JSON pointer.
+             * @example /policy/environments
+             */
+            path: string;
+            /**
+             * @description The nearest name that matches something.
+             * @example production
+             */
+            suggestion?: string | null;
         };
         /** @description The credential of a private repository. No response contains it. */
         RegistryCredential: {
@@ -8637,6 +8872,21 @@ export interface components {
             /** @description The warnings; empty if the request contained no definition. */
             warnings: components["schemas"]["DefinitionWarning"][];
         };
+        /** @description The saved pool, and warnings about names in its restriction. */
+        SavedRunnerPool: {
+            data: components["schemas"]["RunnerPool"];
+            /** @description Environments that match nothing yet. */
+            warnings: components["schemas"]["ReferenceWarning"][];
+        };
+        /** @description The saved secret, and warnings about names in its scope and policy. */
+        SavedSecret: {
+            data: components["schemas"]["Secret"];
+            /**
+             * @description Names that match nothing yet: the secret is saved, and no step gets it there. And `all_repositories`, for a
+             *     checkout credential of the whole organization that is for every repository of its host.
+             */
+            warnings: components["schemas"]["ReferenceWarning"][];
+        };
         /**
          * @description A group of operations that a token permits, as far as the role of its user permits them too.
          * @enum {string}
@@ -8696,6 +8946,15 @@ export interface components {
             pipelines?: string[] | null;
             /** @description Names of runner pools. */
             pools?: string[] | null;
+            /**
+             * @description Only of a secret that the platform fetches repositories with: the repositories that it is for, as `HOST`,
+             *     `HOST/OWNER` or `HOST/OWNER/NAME`, compared without case. `HOST` is the one in `use`. All repositories of the
+             *     host if it is left out, which is warned of if the secret is one of the whole organization.
+             * @example [
+             *       "git.example.com/acme"
+             *     ]
+             */
+            repositories?: string[] | null;
         };
         /** @description A read of a secret: a step, or the platform for a job, got a version. */
         SecretRead: {
@@ -8827,8 +9086,8 @@ export interface components {
             handoverDeclined?: components["schemas"]["HandoverDeclined"] | null;
             /**
              * Format: date-time
-             * @description By when a waiting session has to send its next heartbeat to keep its place in the queue; null if it
-             *     does not wait.
+             * @description By when a waiting session has to send its next heartbeat to keep its place in the queue. For a person
+             *     that is when the place ends unless they open the page again. Null if it does not wait.
              */
             heartbeatBy?: string | null;
             /**
@@ -8924,8 +9183,38 @@ export interface components {
         SetSecretValue: {
             /** @description If true, the version is stored and not used until it is activated; false if left out. */
             staged?: boolean;
-            /** @description The value: 6 to 65,536 bytes of UTF-8, without NUL. */
+            /** @description The value: UTF-8 of at least 6 characters and at most 65,536 bytes, without NUL. */
             value: string;
+        };
+        /**
+         * @description The first organization of an installation, and its first owner.
+         * @example {
+         *       "code": "0000000000000000000000000000000000000000000000000000000000000000",
+         *       "email": "ada@example.com",
+         *       "name": "Ada Lovelace",
+         *       "organizationName": "Acme",
+         *       "organizationSlug": "acme"
+         *     }
+         */
+        SetUp: {
+            /** @description The part of the printed link after `#`. */
+            code: string;
+            /**
+             * @description The owner's e-mail address.
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * @description The owner's name.
+             * @example Ada Lovelace
+             */
+            name: string;
+            organizationName: string;
+            /**
+             * @description The organization's name in addresses. It can't be changed later.
+             * @example acme
+             */
+            organizationSlug: string;
         };
         /** @description A link with which a member signs in for the first time. */
         SignInLink: {
@@ -8981,6 +9270,8 @@ export interface components {
             /** @description The lasting environment that the stage deploys to; null if it deploys to none. */
             environment?: string | null;
             gateOverridden?: components["schemas"]["GateOverride"] | null;
+            /** @description What the newest attempt got that other jobs have left. */
+            inputs: components["schemas"]["StageInput"][];
             /** @example deploy */
             key: string;
             /** @example deploy */
@@ -9004,6 +9295,30 @@ export interface components {
             status: components["schemas"]["StageStatus"];
             /** @description The steps of the newest attempt. */
             steps: components["schemas"]["StepRun"][];
+        };
+        /** @description What a stage got that another job has left. Everybody who has a runner's token of its pool could have written it. */
+        StageInput: {
+            /**
+             * @description `artifact` or `cache`.
+             * @example cache
+             */
+            kind: string;
+            /**
+             * @description The key of a cache; the stage of an artifact.
+             * @example deps
+             */
+            name: string;
+            /**
+             * @description The pool in which that stage ran; null like `stage`.
+             * @example default
+             */
+            pool?: string | null;
+            /** @description The SHA-256 of its archive. */
+            sha256: string;
+            /** @description The stage that left it; null for a cache from before this was recorded. */
+            stage?: string | null;
+            /** @description The zone of a cache: `protected`, `open` or `session`. Null for an artifact. */
+            zone?: string | null;
         };
         /**
          * @description The status of a stage. `pending`: it waits for the stages that it needs, or for its next attempt; `waiting`: for an approval; `queued`: for a runner; `errored`: the platform failed, not a step. Final: `succeeded`, `failed`, `errored`, `canceled`, `skipped`. Clients must accept values that are not listed.
@@ -10289,6 +10604,147 @@ export interface operations {
         };
         responses: {
             /** @description Sign in with a sign-in link */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_Me"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_up_installation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetUp"];
+            };
+        };
+        responses: {
+            /** @description Create the first organization of this installation, and sign in as its owner */
             200: {
                 headers: {
                     "X-Request-Id"?: string;
@@ -15036,7 +15492,7 @@ export interface operations {
             query?: {
                 /** @description Include only caches with this key. */
                 key?: string;
-                /** @description Include only caches of this zone: `protected` or `open`. */
+                /** @description Include only caches of this zone: `protected`, `open` or `session`. */
                 zone?: string;
             };
             header?: {
@@ -16122,6 +16578,248 @@ export interface operations {
             };
             /** @description The record does not exist, or is not visible to this token */
             404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_notices: {
+        parameters: {
+            query?: {
+                /** @description The number of records to return. */
+                limit?: number;
+                /** @description The number of records to skip. A page past the end is an empty list. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description List what ended your sessions without you, until you mark it as read */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List_Notice"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Fields or parameters are wrong or unknown */
+            422: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token, its organization or the IP address has reached its request limit */
+            429: {
+                headers: {
+                    /** @description The limit that was reached, what is left of it (`r`), and in how many seconds there is more (`t`): `"token_rate";r=0;t=1` */
+                    RateLimit?: string;
+                    /** @description The limit itself, for example `"token_rate";q=200;w=1` for 200 requests per second */
+                    "RateLimit-Policy"?: string;
+                    /** @description The number of seconds to wait before the next request */
+                    "Retry-After"?: string;
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is temporarily unavailable. Try again later */
+            503: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    mark_notices_read: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key that makes it safe to repeat the request. For 24 hours, the same key and body return the first response. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description Id or slug */
+                orgId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoticesRead"];
+            };
+        };
+        responses: {
+            /** @description Mark your notices as read */
+            200: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Data_NoticesRead"];
+                };
+            };
+            /** @description The body is not JSON, or a header can't be read */
+            400: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request has no valid token */
+            401: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record is visible to this token, but the request is not permitted */
+            403: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The record does not exist, or is not visible to this token */
+            404: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body was sent too slowly */
+            408: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request conflicts with the current state. `code` names the conflict, and `actions` suggests other requests */
+            409: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body's content type is not JSON */
+            415: {
                 headers: {
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
@@ -19743,6 +20441,7 @@ export interface operations {
                      *           "retriedBy": null,
                      *           "rollback": false,
                      *           "sessionId": "ses_0190a0b0-0000-7000-8000-000000000001",
+                     *           "skippedEnvironments": [],
                      *           "startedAt": "2026-11-15T09:30:02.66676Z",
                      *           "status": "succeeded",
                      *           "trigger": "session",
@@ -19881,6 +20580,7 @@ export interface operations {
                      *           "retriedBy": null,
                      *           "rollback": false,
                      *           "sessionId": "ses_0190a0b0-0000-7000-8000-000000000001",
+                     *           "skippedEnvironments": [],
                      *           "startedAt": "2026-11-15T09:30:02.66676Z",
                      *           "status": "succeeded",
                      *           "trigger": "session",
@@ -20020,6 +20720,7 @@ export interface operations {
                      *         "retriedBy": null,
                      *         "rollback": false,
                      *         "sessionId": null,
+                     *         "skippedEnvironments": [],
                      *         "startedAt": null,
                      *         "status": "queued",
                      *         "trigger": "api",
@@ -20202,6 +20903,7 @@ export interface operations {
                      *         "retriedBy": null,
                      *         "rollback": false,
                      *         "sessionId": "ses_0190a0b0-0000-7000-8000-000000000001",
+                     *         "skippedEnvironments": [],
                      *         "stages": [
                      *           {
                      *             "attempt": 1,
@@ -20211,6 +20913,7 @@ export interface operations {
                      *             "endedAt": "2026-11-15T09:30:34.12542Z",
                      *             "environment": null,
                      *             "gateOverridden": null,
+                     *             "inputs": [],
                      *             "key": "deploy",
                      *             "name": "deploy",
                      *             "needs": [],
@@ -20469,6 +21172,7 @@ export interface operations {
                      *         "retriedBy": null,
                      *         "rollback": false,
                      *         "sessionId": null,
+                     *         "skippedEnvironments": [],
                      *         "startedAt": "2026-11-15T09:30:02.52096Z",
                      *         "status": "canceling",
                      *         "trigger": "api",
@@ -20931,6 +21635,7 @@ export interface operations {
                      *         "endedAt": "2026-11-15T09:30:34.12542Z",
                      *         "environment": null,
                      *         "gateOverridden": null,
+                     *         "inputs": [],
                      *         "key": "deploy",
                      *         "name": "deploy",
                      *         "needs": [],
@@ -21059,6 +21764,7 @@ export interface operations {
                      *           "attempt": 1,
                      *           "detail": null,
                      *           "endedAt": "2026-11-15T09:30:33.4245Z",
+                     *           "inputs": [],
                      *           "jobId": "job_0190a0b0-0000-7000-8000-000000000001",
                      *           "queuedAt": "2026-11-15T09:30:02.66676Z",
                      *           "reason": null,
@@ -24049,7 +24755,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Data_RunnerPool"];
+                    "application/json": components["schemas"]["SavedRunnerPool"];
                 };
             };
             /** @description The body is not JSON, or a header can't be read */
@@ -24305,7 +25011,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Data_Secret"];
+                    "application/json": components["schemas"]["SavedSecret"];
                 };
             };
             /** @description The body is not JSON, or a header can't be read */
@@ -24672,7 +25378,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Data_Secret"];
+                    "application/json": components["schemas"]["SavedSecret"];
                 };
             };
             /** @description The body is not JSON, or a header can't be read */

@@ -83,10 +83,11 @@ export type NewSecret = {
   use?: Secret["use"];
 };
 
+/** Returns the secret beside the warnings about names that match nothing yet. */
 export function createSecret(org: string, secret: NewSecret, value: string) {
   const params = { path: { orgId: org } };
   const body = { ...secret, value };
-  return change((headers) => unwrapData(api.POST(SECRETS, { params, body, headers })));
+  return change((headers) => unwrap(api.POST(SECRETS, { params, body, headers })));
 }
 
 /** `null` removes the description, or all rules. */
@@ -96,7 +97,7 @@ export function updateSecret(org: string, { id, etag }: SecretRecord, body: Secr
   const path = { orgId: org, secretId: id };
   return change((headers) => {
     const params = { path, header: { ...headers, "If-Match": etag } };
-    return unwrapData(api.PATCH(SECRET, { params, body, headers }));
+    return unwrap(api.PATCH(SECRET, { params, body, headers }));
   });
 }
 

@@ -14,6 +14,15 @@ export const signInWithPassword = (body: { email: string; password: string }) =>
 
 export const signInWithLink = (code: string) => unwrapData(api.POST("/auth/link", { body: { code } }));
 
+/** Creates the first organization, and signs its owner in. Never repeated by itself: the code works once. */
+export const setUp = (body: {
+  code: string;
+  organizationName: string;
+  organizationSlug: string;
+  name: string;
+  email: string;
+}) => unwrapData(api.POST("/auth/setup", { body }));
+
 export const signOut = () => unwrapData(api.POST("/auth/sign-out"));
 
 /** The current password is required if the person has one. All other browsers are signed out. */

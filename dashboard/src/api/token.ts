@@ -23,7 +23,8 @@ export type NewToken = {
   scopes: ApiToken["scopes"];
   pipelines?: string[];
   allowForce: boolean;
-  expiresAt?: string;
+  /** `null` for a token that never expires. */
+  expiresAt: string | null;
   /** Only for tokens of service accounts. */
   maxSessions?: number;
 };

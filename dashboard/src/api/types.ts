@@ -67,6 +67,7 @@ export type Me = Schemas["Me"];
 export type Member = Schemas["Member"];
 export type Network = Schemas["Network"];
 export type NewFreeze = Schemas["CreateFreeze"];
+export type Notice = Schemas["Notice"];
 export type Organization = Schemas["Organization"];
 export type Pagination = Schemas["Pagination"];
 export type Pipeline = Schemas["Pipeline"];

@@ -1,12 +1,16 @@
 // Pages for an address that leads nowhere, and for a failure of the dashboard itself.
 import type { ReactNode } from "react";
 import type { ErrorComponentProps } from "@tanstack/react-router";
+import { Problem } from "@/api/problem";
+import { ProblemPanel } from "@/features/problem";
 import { isMissingChunk } from "@/lib/lazily";
 import { shell } from "@/texts/en/shell";
 import { Button, buttonClass } from "@/ui/Button";
 import { Empty } from "@/ui/Empty";
 import { ErrorPanel } from "@/ui/ErrorPanel";
 import { Link } from "@/ui/Link";
+import { PageHead } from "@/ui/Page";
+import { BarePage } from "./BarePage";
 
 /** Below an organization the shell stands around it, and has the landmark. */
 export function NotThere(): ReactNode {
@@ -28,9 +32,20 @@ export function NotThere(): ReactNode {
 
 export function NoPage(): ReactNode {
   return (
-    <main className="px-4 md:px-7">
+    <BarePage>
       <NotThere />
-    </main>
+    </BarePage>
+  );
+}
+
+/** The organization could not be read: there is none, or the server does not respond. */
+export function NoOrganization({ org, error, onRetry }: { org: string; error: unknown; onRetry: () => void }) {
+  if (error instanceof Problem && error.kind === "missing") return <NoPage />;
+  return (
+    <BarePage>
+      <PageHead title={org} />
+      <ProblemPanel error={error} onRetry={onRetry} />
+    </BarePage>
   );
 }
 

@@ -46,6 +46,12 @@ const welcome = createRoute({
   component: page(() => import("@/features/sign-in"), "Welcome"),
 });
 
+const setUp = createRoute({
+  getParentRoute: () => root,
+  path: "/setup",
+  component: page(() => import("@/features/sign-in"), "SetUp"),
+});
+
 const organization = createRoute({
   getParentRoute: () => root,
   path: "/o/$org",
@@ -256,6 +262,7 @@ const routes = root.addChildren([
   start,
   signIn,
   welcome,
+  setUp,
   profile,
   components,
   organization.addChildren([

@@ -24,6 +24,7 @@ function withQuery(path: string, query: Query): string {
 export const paths = {
   signIn: (returnTo?: string) => withQuery("/sign-in", { return: returnTo }),
   welcome: () => "/welcome",
+  setUp: () => "/setup",
   me: () => "/me",
   home: (org: string) => join("o", org),
   environments: (org: string, query: { q?: string; state?: string; label?: string } = {}) =>

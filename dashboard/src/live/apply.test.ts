@@ -45,6 +45,17 @@ test("a whole event changes one card and reads nothing of the board", () => {
   expect(target.invalidate).not.toHaveBeenCalledWith(board);
 });
 
+test("a session of this person that ends is read again, with the notice about it", () => {
+  const target = cache();
+  target.queries.setQueryData(keys.mySessions("acme"), [{ sessionId: "ses_1", envName: "qa-1" }]);
+  const lock = { status: "locked", queueLength: 0, fence: 3, sessionId: "ses_2" };
+  applyEvents(target, [event("session.overridden", { ...names, envName: "qa-2", sessionId: "ses_9", lock })]);
+  expect(target.invalidate).not.toHaveBeenCalledWith(keys.notices("acme"));
+  applyEvents(target, [event("session.overridden", { ...names, lock })]);
+  expect(target.invalidate).toHaveBeenCalledWith(keys.mySessions("acme"));
+  expect(target.invalidate).toHaveBeenCalledWith(keys.notices("acme"));
+});
+
 test("an event without a lock makes the board stale", () => {
   const target = cache();
   applyEvents(target, [event("session.claimed", names)]);
@@ -103,6 +114,16 @@ test("sessions, deployments and pipelines make the counts stale, stages do not",
     applyEvents(target, [event(type, names)]);
     expect(target.invalidate).toHaveBeenCalledWith(keys.summary("acme"));
   }
+});
+
+test("a deployment is counted in the history of its environment, its stages are not", () => {
+  const history = keys.history("acme", "storefront", "qa-1");
+  const stage = cache();
+  applyEvents(stage, [event("deployment.stage.started", { ...names, deploymentId: "dep_1" })]);
+  expect(stage.invalidate).not.toHaveBeenCalledWith(history);
+  const target = cache();
+  applyEvents(target, [event("deployment.queued", { ...names, deploymentId: "dep_1" })]);
+  expect(target.invalidate).toHaveBeenCalledWith(history);
 });
 
 test("events of unknown types change nothing", () => {

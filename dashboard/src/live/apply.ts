@@ -51,7 +51,10 @@ export function applyEvents(cache: Cache, events: readonly Event[]): void {
 function onSession(cache: Cache, event: Event, after: After): void {
   const { org, stale } = cache;
   const { lock, envName, pipelineId, sessionId } = after;
-  if (concernsUser(cache, event, after)) stale.invalidate(keys.mySessions(org));
+  if (concernsUser(cache, event, after)) {
+    stale.invalidate(keys.mySessions(org));
+    stale.invalidate(keys.notices(org));
+  }
   stale.invalidate(keys.summary(org));
   if (sessionId) stale.invalidate(keys.session(org, sessionId));
   if (!pipelineId || !envName) return;
@@ -76,8 +79,13 @@ function onDeployment(cache: Cache, event: Event, after: After): void {
   stale.invalidate(keys.deployments(org));
   // Only whole deployments work in lasting environments.
   if (!deployment || deployment.purpose === "pipeline") stale.invalidate(keys.lasting(org));
-  if (!event.type.startsWith("deployment.stage.")) stale.invalidate(keys.summary(org));
-  if (pipelineId) for (const pipeline of namesOf(pipelineId)) stale.invalidate(keys.pipelineDeployments(org, pipeline));
+  const isOfStage = event.type.startsWith("deployment.stage.");
+  if (!isOfStage) stale.invalidate(keys.summary(org));
+  for (const pipeline of pipelineId ? namesOf(pipelineId) : []) {
+    stale.invalidate(keys.pipelineDeployments(org, pipeline));
+    // The history lists the deployments of each session.
+    if (after.envName && !isOfStage) stale.invalidate(keys.history(org, pipeline, after.envName));
+  }
   if (after.sessionId) stale.invalidate(keys.session(org, after.sessionId));
   if (!deployment) {
     if (deploymentId) stale.invalidate(keys.deployment(org, deploymentId));
@@ -85,6 +93,9 @@ function onDeployment(cache: Cache, event: Event, after: After): void {
     return;
   }
   patch<Deployment>(cache, keys.deployment(org, deployment.id), (cached) => patchDeployment(cached, deployment));
+  // Which environments it has left out is not part of an event.
+  if (deployment.status === "succeeded" && deployment.purpose === "pipeline")
+    stale.invalidate(keys.deployment(org, deployment.id));
   patchEnvironment(cache, after, (environment) => patchEnvironmentDeployment(environment, deployment));
 }
 

@@ -11,10 +11,14 @@ import { SILENCE_TIMEOUT } from "./stream";
 
 /** The leader repeats its state at most this often while nothing changes. */
 const ANNOUNCE_INTERVAL = 5_000;
+/** Who is signed in is not read again when the first stream opens this soon after the page has read it. */
+const RECENT = 5_000;
 
 export type Options = {
   org: string;
   user: string;
+  /** The newest event before the first read; `undefined` if it is not known. Everything is read again then. */
+  start: number | undefined;
   queries: QueryClient;
   onConnection: (connection: Connection) => void;
   /** Events were missed, and everything is read again. */
@@ -29,6 +33,9 @@ export class LiveConnection {
   private readonly options: Options;
   private connection: Connection = { kind: "connecting", since: Date.now() };
   private isLeader = false;
+  /** Whether this tab knows that its reads include everything up to `buffer.last`. */
+  private isCurrent = false;
+  private hasBeenLive = false;
   private silence: ReturnType<typeof setTimeout> | undefined;
   private announcedAt = 0;
 
@@ -40,6 +47,7 @@ export class LiveConnection {
       (events) => applyEvents(cache, events),
       () => this.reset(),
     );
+    if (options.start !== undefined) this.buffer.restart(options.start);
     const name = lockName(options.user, options.org);
     this.channel = new TabChannel(name, (message) => this.receive(message));
     this.channel.send({ kind: "hello" });
@@ -67,6 +75,7 @@ export class LiveConnection {
 
   private async lead(): Promise<void> {
     this.isLeader = true;
+    this.isCurrent = true;
     clearTimeout(this.silence);
     const { signal } = this.stopped;
     await lead(
@@ -112,10 +121,14 @@ export class LiveConnection {
   }
 
   private follow(connection: Connection, sequence: number | undefined): void {
-    if (sequence !== undefined && this.buffer.last === undefined) {
-      // What this tab has read before it followed the leader may have missed changes.
-      this.buffer.restart(sequence);
-      this.readAgain();
+    if (sequence !== undefined && !this.isCurrent) {
+      this.isCurrent = true;
+      const { start } = this.options;
+      // The leader may have shared events before this tab listened, and this tab may not have read what they changed.
+      if (start === undefined || sequence > start) {
+        this.buffer.restart(sequence);
+        this.readAgain();
+      }
     }
     this.setConnection(connection);
     clearTimeout(this.silence);
@@ -132,11 +145,18 @@ export class LiveConnection {
   private setConnection(connection: Connection): boolean {
     if (connection.kind === "live" && this.connection.kind === "live") return false;
     // The server closes the stream when the role of its user changes; only admins receive the audit event about it.
-    if (connection.kind === "live" || connection.kind === "refused")
-      this.invalidator.invalidate(keys.me(this.options.org));
+    if (connection.kind === "live" || connection.kind === "refused") this.readRole(connection.kind);
     this.connection = connection;
     this.options.onConnection(connection);
     return true;
+  }
+
+  private readRole(kind: "live" | "refused"): void {
+    const me = keys.me(this.options.org);
+    const readAt = this.options.queries.getQueryState(me)?.dataUpdatedAt ?? 0;
+    const isFirst = kind === "live" && !this.hasBeenLive && Date.now() - readAt < RECENT;
+    this.hasBeenLive ||= kind === "live";
+    if (!isFirst) this.invalidator.invalidate(me);
   }
 
   private reset(): void {

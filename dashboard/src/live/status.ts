@@ -1,4 +1,4 @@
-// What the lamp shows: live, reconnecting after 2 seconds, not live after 30.
+// What the lamp shows: live, reconnecting after 2 seconds or if the server is not ready, not live after 30 seconds.
 
 export type Connection =
   | { kind: "connecting"; since: number }
@@ -12,16 +12,25 @@ export type LampState =
   | { kind: "connecting" }
   | { kind: "live" }
   | { kind: "reconnecting"; since: number }
-  | { kind: "offline"; since: number };
+  /** `isReady`: the server is ready, so that actions work. */
+  | { kind: "offline"; since: number; isReady: boolean };
 
 const RECONNECTING_AFTER = 2_000;
 const OFFLINE_AFTER = 30_000;
 
-export function lampOf(connection: Connection, now: number): LampState {
-  if (connection.kind === "live") return { kind: "live" };
-  if (connection.kind === "refused") return { kind: "offline", since: connection.since };
-  const age = now - connection.since;
-  if (age >= OFFLINE_AFTER) return { kind: "offline", since: connection.since };
+/** `notReadySince`: since when the server has not responded, or has responded that it is not ready. */
+export function lampOf(connection: Connection, now: number, notReadySince?: number): LampState {
+  const isReady = notReadySince === undefined;
+  if (connection.kind === "live") {
+    if (isReady) return { kind: "live" };
+    return now - notReadySince >= OFFLINE_AFTER
+      ? { kind: "offline", since: notReadySince, isReady }
+      : { kind: "reconnecting", since: notReadySince };
+  }
+  const { since } = connection;
+  if (connection.kind === "refused") return { kind: "offline", since, isReady };
+  const age = now - since;
+  if (age >= OFFLINE_AFTER) return { kind: "offline", since, isReady };
   if (connection.kind === "connecting") return { kind: "connecting" };
-  return age >= RECONNECTING_AFTER ? { kind: "reconnecting", since: connection.since } : { kind: "live" };
+  return age >= RECONNECTING_AFTER ? { kind: "reconnecting", since } : { kind: "live" };
 }

@@ -63,7 +63,7 @@ export function DoorCard({
       <div className="mt-0.5 flex min-h-7 items-center gap-2 overflow-hidden border-t border-line pt-2 whitespace-nowrap">
         {deployment}
       </div>
-      <footer className="mt-auto flex min-h-row items-center gap-1.5 max-md:*:flex-1">{actions}</footer>
+      <footer className="mt-auto flex min-h-row flex-wrap items-center gap-1.5 max-md:*:flex-1">{actions}</footer>
     </article>
   );
 }

@@ -2,9 +2,9 @@
 import type { ReactNode } from "react";
 import { cx } from "@/lib/classes";
 
-export type LampColor = "green" | "amber" | "red";
+export type LampColor = "green" | "amber" | "red" | "slate";
 
-const COLORS: Record<LampColor, string> = { green: "bg-green", amber: "bg-amber", red: "bg-red" };
+const COLORS: Record<LampColor, string> = { green: "bg-green", amber: "bg-amber", red: "bg-red", slate: "bg-slate" };
 
 export function Lamp({ color, text }: { color: LampColor; text: string }) {
   return (

@@ -1,9 +1,20 @@
 import { expect, test } from "vitest";
-import { ALL_STATES, environmentState, sessionState, workState } from "./state";
+import { ALL_STATES, deploymentState, environmentState, sessionState, workState } from "./state";
 
 test("an unknown state is shown with its raw word", () => {
   expect(workState("hibernating")).toMatchObject({ tone: "slate", word: "hibernating" });
   expect(workState("constructor")).toMatchObject({ tone: "slate", word: "constructor" });
+});
+
+test("a deployment that left out production because it knew no branch is not green", () => {
+  const skippedEnvironments = ["production", "customer"];
+  expect(deploymentState({ status: "succeeded", skippedEnvironments })).toMatchObject({
+    tone: "amber",
+    word: "Skipped production, customer",
+  });
+  expect(deploymentState({ status: "succeeded", skippedEnvironments: [] }).tone).toBe("green");
+  expect(deploymentState({ status: "succeeded" }).tone).toBe("green");
+  expect(deploymentState({ status: "failed", skippedEnvironments }).tone).toBe("red");
 });
 
 test("an active session of the reader is in the limelight", () => {

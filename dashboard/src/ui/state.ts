@@ -43,9 +43,12 @@ import {
   stepVersionWords,
   workWords,
 } from "@/texts/en/state";
+import { unreached } from "@/texts/en/unreached";
 import type { Tone } from "./tone";
 
 export type State = { tone: Tone; icon: LucideIcon; word: string; turning?: boolean };
+
+type DeploymentOutcome = { status: string; skippedEnvironments?: readonly string[] };
 
 export type EnvironmentState = keyof typeof environmentWords;
 export type SessionState = keyof typeof sessionWords;
@@ -173,6 +176,12 @@ export function workState(key: string): State {
   return { ...lookUp(WORK, workWords, key), turning: key === "running" };
 }
 
+/** A deployment that succeeded without reaching a lasting environment, because the branch was not known, is not green. */
+export function deploymentState({ status, skippedEnvironments = [] }: DeploymentOutcome): State {
+  if (status !== "succeeded" || skippedEnvironments.length === 0) return workState(status);
+  return { tone: "amber", icon: TriangleAlert, word: unreached.word(skippedEnvironments.join(", ")) };
+}
+
 export const approvalState = (key: string): State => lookUp(APPROVAL, approvalWords, key);
 export const lastingState = (key: string): State => lookUp(LASTING, lastingWords, key);
 export const freezeState = (key: string): State => lookUp(FREEZE, freezeWords, key);
@@ -186,7 +195,10 @@ export const secretVersionState = (key: string): State => lookUp(SECRET_VERSION,
 export const ALL_STATES: Record<string, State[]> = {
   Environment: (Object.keys(ENVIRONMENT) as EnvironmentState[]).map((key) => environmentState(key, 2)),
   Session: [...Object.keys(SESSION).map((key) => sessionState(key)), sessionState("active", true)],
-  "Deployment, stage, step": Object.keys(WORK).map(workState),
+  "Deployment, stage, step": [
+    ...Object.keys(WORK).map(workState),
+    deploymentState({ status: "succeeded", skippedEnvironments: ["production"] }),
+  ],
   Approval: Object.keys(APPROVAL).map(approvalState),
   "Lasting environment": Object.keys(LASTING).map(lastingState),
   Freeze: Object.keys(FREEZE).map(freezeState),

@@ -4,7 +4,6 @@ mod analysis;
 mod api;
 pub(crate) mod bare;
 mod compare;
-mod cpu;
 mod deployments;
 mod load;
 mod locks;

@@ -101,27 +101,12 @@ impl LockFixture {
         let named = usize::try_from(options.environments)?.div_ceil(ORGANIZATIONS);
         let people = usize::try_from(options.clients)?.div_ceil(ORGANIZATIONS);
         for index in 0..ORGANIZATIONS {
-            let slug = format!("fault-{index}");
-            let email = format!("owner@{slug}.test");
-            let owner = ["--owner-email", &email, "--owner-name", "Owner"];
-            let made =
-                stack.admin_json(&[&["admin", "bootstrap", "--slug", &slug], &owner[..]].concat()).await?;
-            let (id, owner_token) = (id_field(&made, "organizationId")?, text_field(&made, "token")?);
-            let owner = id_field(&made, "userId")?;
-            let base = format!("{}/organizations/{slug}", stack.servers[0].base_url());
             let names: Vec<String> = (1..=named).map(|number| format!("qa-{number}")).collect();
-            let body = json!({ "name": "Shop", "definition": definition(&names) });
-            let pipeline = post(stack, &format!("{base}/pipelines"), &owner_token, &body).await?;
-            let path = format!(
-                "/organizations/{slug}/pipelines/{}/ephemeral-environments",
-                text_field(&pipeline["data"], "id")?
-            );
-            let organization = Organization { id, slug, path, owner, owner_token };
+            fixture.add_organization(stack, format!("fault-{index}"), &definition(&names)).await?;
             let templated = (1..=TEMPLATE_NAMES).map(|number| format!("pr-{number}"));
             let reserved = [HANDOVER, CROWDED].map(str::to_owned);
             let names = names.into_iter().chain(templated).chain(reserved);
             fixture.environments.extend(names.map(|name| FixtureEnvironment { organization: index, name }));
-            fixture.organizations.push(organization);
             for number in 0..people {
                 let person = fixture.add_member(stack, NewMember::client(index, number)).await?;
                 fixture.people.push(person);
@@ -144,7 +129,34 @@ impl LockFixture {
         Ok(fixture)
     }
 
-    async fn add_member(&mut self, stack: &Stack, new_member: NewMember) -> anyhow::Result<Person> {
+    /// Adds an organization with a pipeline.
+    pub(crate) async fn add_organization(
+        &mut self,
+        stack: &Stack,
+        slug: String,
+        definition: &str,
+    ) -> anyhow::Result<()> {
+        let email = format!("owner@{slug}.test");
+        let owner = ["--owner-email", &email, "--owner-name", "Owner"];
+        let made = stack.admin_json(&[&["admin", "bootstrap", "--slug", &slug], &owner[..]].concat()).await?;
+        let (id, owner_token) = (id_field(&made, "organizationId")?, text_field(&made, "token")?);
+        let owner = id_field(&made, "userId")?;
+        let base = format!("{}/organizations/{slug}", stack.servers[0].base_url());
+        let body = json!({ "name": "Shop", "definition": definition });
+        let pipeline = post(stack, &format!("{base}/pipelines"), &owner_token, &body).await?;
+        let path = format!(
+            "/organizations/{slug}/pipelines/{}/ephemeral-environments",
+            text_field(&pipeline["data"], "id")?
+        );
+        self.organizations.push(Organization { id, slug, path, owner, owner_token });
+        Ok(())
+    }
+
+    pub(crate) async fn add_member(
+        &mut self,
+        stack: &Stack,
+        new_member: NewMember,
+    ) -> anyhow::Result<Person> {
         let NewMember { organization, name, role, kind, loses_rights_at_times } = new_member;
         let of = &self.organizations[organization];
         let email = format!("{name}@{}.test", of.slug);
@@ -180,7 +192,7 @@ impl LockFixture {
 }
 
 /// A member to add.
-struct NewMember {
+pub(crate) struct NewMember {
     organization: usize,
     name: String,
     role: &'static str,
@@ -198,17 +210,20 @@ impl NewMember {
         Self { organization, name: format!("person-{number}"), role, kind, loses_rights_at_times }
     }
 
-    fn developer(organization: usize, name: &str, kind: &'static str) -> Self {
+    pub(crate) fn developer(organization: usize, name: &str, kind: &'static str) -> Self {
         Self { organization, name: name.to_owned(), role: "developer", kind, loses_rights_at_times: false }
     }
 }
 
 fn definition(names: &[String]) -> String {
-    let lease = format!("lease: {{ default: 2s, max: {MAX_LEASE_SECONDS}s }}");
+    // Places of people end as soon as those of programs, so that the queues are empty at the end.
+    let lease = format!("lease: {{ default: 2s, max: {MAX_LEASE_SECONDS}s }}, queue: {{ maxStay: 2m }}");
     let named: String = names.iter().map(|name| format!("  {name}: {{ {lease} }}\n")).collect();
     let reserved: String = [HANDOVER, CROWDED]
         .iter()
-        .map(|name| format!("  {name}: {{ lease: {{ default: 15s, max: 10m }} }}\n"))
+        .map(|name| {
+            format!("  {name}: {{ lease: {{ default: 15s, max: 10m }}, queue: {{ maxStay: 2m }} }}\n")
+        })
         .collect();
     format!(
         "ephemeralEnvironments:\n{named}  \"pr-*\": {{ max: {TEMPLATE_MAX}, {lease} }}\n{reserved}stages:\n  build:\n    steps:\n      \

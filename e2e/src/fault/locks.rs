@@ -20,6 +20,7 @@ use crate::fault::finding::Finding;
 use crate::fault::fixture::LockFixture;
 use crate::fault::ledger::{Ledger, ReadPosition};
 use crate::fault::options::Locks;
+use crate::fault::outages;
 use crate::fault::progress::Progress;
 use crate::fault::report::Report;
 use crate::fault::round::{self, Plan, RoundResult};
@@ -28,6 +29,7 @@ use crate::fault::stack::Stack;
 use crate::fault::target::Target;
 use crate::parts::interruption::Interruption;
 use crate::parts::output::print_progress;
+use crate::parts::stalls::StallDetector;
 
 /// Operations per round; fewer if the first finding ends the campaign.
 const ROUND_SIZE: u64 = 20_000;
@@ -49,6 +51,26 @@ pub(crate) async fn run(options: Locks) -> anyhow::Result<ExitCode> {
 }
 
 async fn campaign(stack: &mut Stack, options: &Locks, seed: u64) -> anyhow::Result<Report> {
+    let (clock, started) = (Clock::start(), Instant::now());
+    let mut report = Report { seed, planted: options.planted.clone(), ..Report::default() };
+    if options.ops() > 0 {
+        Box::pin(clients(stack, options, seed, &mut report)).await?;
+    }
+    if options.outages > 0 && !(options.until_found && report.has_property_violation()) {
+        let stalls = StallDetector::start()?;
+        let settings = (options.outages, options.until_found, seed);
+        report.outages = Some(outages::run(stack, settings, &stalls, &mut report.found).await?);
+        if options.ops() == 0 {
+            report.stalls = stalls.stalls().figures();
+        }
+    }
+    report.found.add(panics(stack));
+    report.seconds = started.elapsed().as_secs();
+    report.judge(clock.step());
+    Ok(report)
+}
+
+async fn clients(stack: &mut Stack, options: &Locks, seed: u64, report: &mut Report) -> anyhow::Result<()> {
     let fixture = LockFixture::make(stack, options).await?;
     let shared = Arc::new(Shared {
         clock: Clock::start(),
@@ -57,11 +79,12 @@ async fn campaign(stack: &mut Stack, options: &Locks, seed: u64) -> anyhow::Resu
         board: Board::new(fixture.environments.len()),
         target: Target::new(fixture.environments.len()),
         stop: AtomicBool::new(false),
+        stalls: StallDetector::start()?,
         fixture,
     });
     tokio::select! {
-        report = run_rounds(stack, &shared, options, seed) => report,
-        () = shared.progress.report() => anyhow::bail!("progress reporting ended"),
+        ended = run_rounds(stack, &shared, options, seed, report) => ended,
+        () = shared.progress.report(&shared.stalls) => anyhow::bail!("progress reporting ended"),
     }
 }
 
@@ -70,19 +93,18 @@ async fn run_rounds(
     shared: &Arc<Shared>,
     options: &Locks,
     seed: u64,
-) -> anyhow::Result<Report> {
-    let started = Instant::now();
+    report: &mut Report,
+) -> anyhow::Result<()> {
     let (rng, findings) = (StdRng::seed_from_u64(seed), Vec::new());
     let mut injector = Injector { rng, shared: Arc::clone(shared), findings };
     let schedule = fault_schedule(&Fault::ALL, options.faults, &mut injector.rng);
-    let mut report = Report { seed, planted: options.planted.clone(), ..Report::default() };
     let size = if options.until_found { ROUND_SIZE_UNTIL_FOUND } else { ROUND_SIZE };
-    let count = options.ops.div_ceil(size).max(1);
+    let count = options.ops().div_ceil(size).max(1);
     let mut since = ReadPosition::default();
     for round in 0..count {
         let end_of_share = |round: u64| usize::try_from(options.faults * round / count).unwrap_or(usize::MAX);
         let plan = Plan {
-            ops: options.ops / count,
+            ops: options.ops() / count,
             faults: schedule[end_of_share(round)..end_of_share(round + 1)].to_vec(),
             clients: usize::try_from(options.clients)?,
             seed: seed.wrapping_mul(1_000).wrapping_add(round),
@@ -96,7 +118,7 @@ async fn run_rounds(
             *report.faults_by_kind.entry(*fault).or_default() += 1;
         }
         report.found.add(result.findings.clone());
-        report.found.add(settle(stack, &shared.fixture).await?);
+        report.found.add(settle(stack, &shared.fixture, &shared.stalls).await?);
         let ledger = Ledger::read(&stack.postgres.url(), &shared.fixture, &since).await?;
         since = ledger.position();
         let (writes, judged) = (shared.target.take(), Instant::now());
@@ -123,15 +145,13 @@ async fn run_rounds(
             break;
         }
     }
-    report.found.add(panics(stack));
     let progress = &shared.progress;
     let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
     (report.ok, report.refused, report.unknown) =
         (load(&progress.ok), load(&progress.refused), load(&progress.unknown));
     (report.ops, report.faults) = (progress.ops(), load(&progress.faults));
-    report.seconds = started.elapsed().as_secs();
-    report.judge(shared.clock.step());
-    Ok(report)
+    report.stalls = shared.stalls.stalls().figures();
+    Ok(())
 }
 
 /// Writes the judged history to files, for the analysis of a finding.

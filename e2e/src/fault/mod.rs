@@ -19,8 +19,10 @@ mod key_rotation;
 mod ledger;
 mod locks;
 mod options;
+mod outages;
 mod overload;
 mod progress;
+mod provenance;
 mod report;
 mod rights_changer;
 mod round;
@@ -29,11 +31,15 @@ mod stack;
 mod stack_options;
 mod steps;
 mod target;
+mod tls;
 mod verdicts;
 
 use std::process::ExitCode;
 
 use clap::Subcommand;
+
+pub(crate) use crate::fault::deployments::options::CampaignOptions;
+pub(crate) use crate::fault::deployments::{Deployments, Disturbance, run_with as run_deployments};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Fault {
@@ -54,6 +60,10 @@ pub(crate) enum Fault {
     Verdicts(verdicts::Verdicts),
     /// Fixes of failures, while what they need is killed. Same exit codes.
     Fixes(fixes::Fixes),
+    /// Hostile runners of low pools leave what higher pools must not get. Same exit codes.
+    Provenance(provenance::Provenance),
+    /// Floods of a server's TLS port while another client works. Same exit codes.
+    Tls(tls::Tls),
     /// The attacker process of `overload`.
     #[command(hide = true)]
     Attacker(overload::Attacker),
@@ -69,9 +79,15 @@ pub(crate) async fn run(what: Fault) -> anyhow::Result<ExitCode> {
         Fault::Steps(options) => Box::pin(steps::run(options)).await,
         Fault::Verdicts(options) => Box::pin(verdicts::run(options)).await,
         Fault::Fixes(options) => Box::pin(fixes::run(options)).await,
+        Fault::Provenance(options) => Box::pin(provenance::run(options)).await,
+        Fault::Tls(options) => Box::pin(tls::run(options)).await,
         Fault::Attacker(arguments) => overload::run_attacker(arguments).await.map(|()| ExitCode::SUCCESS),
     };
-    // A campaign that could not be carried out must not be taken for one that found violations.
+    not_carried_out(outcome)
+}
+
+/// A campaign that could not be carried out must not be taken for one that found violations.
+pub(crate) fn not_carried_out(outcome: anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
     outcome.or_else(|error| {
         crate::parts::output::print_progress(&format!("{error:#}"));
         Ok(ExitCode::from(2))

@@ -4,14 +4,19 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+const DEFAULT_OPS: u64 = 10_000;
+
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Locks {
-    /// Minimum number of operations; more if the faults take longer.
-    #[arg(long, default_value_t = 10_000)]
-    pub(crate) ops: u64,
+    /// Minimum number of operations; more if the faults take longer. By default 10,000, and none with `--outages`.
+    #[arg(long)]
+    ops: Option<u64>,
     /// Number of faults, spread evenly over the operations.
     #[arg(long, default_value_t = 10)]
     pub(crate) faults: u64,
+    /// How many outages of PostgreSQL follow, of 5 seconds to 10 minutes in moved time.
+    #[arg(long, default_value_t = 0)]
+    pub(crate) outages: u64,
     /// Print one JSON object, and nothing else, on standard output.
     #[arg(long)]
     pub(crate) json: bool,
@@ -39,4 +44,10 @@ pub(crate) struct Locks {
     /// Path of the `greenroomd` under test; the one beside this program if omitted.
     #[arg(long)]
     pub(crate) daemon: Option<PathBuf>,
+}
+
+impl Locks {
+    pub(crate) fn ops(&self) -> u64 {
+        self.ops.unwrap_or(if self.outages > 0 { 0 } else { DEFAULT_OPS })
+    }
 }

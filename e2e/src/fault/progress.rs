@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::fault::history::Outcome;
 use crate::parts::output::print_progress;
+use crate::parts::stalls::{StallDetector, Stalls};
 
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
@@ -51,13 +52,15 @@ impl Progress {
         self.ok.load(Ordering::Relaxed) + self.refused.load(Ordering::Relaxed)
     }
 
-    /// Returns the responses per second in the most recent interval.
-    pub(crate) fn rate(&self, window: Duration) -> f64 {
+    /// Returns the responses per second in the most recent interval, without the time in which the machine stood
+    /// still.
+    pub(crate) fn rate(&self, window: Duration, stalls: &Stalls) -> f64 {
         let samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         let since = Instant::now().checked_sub(window);
         let first = samples.iter().find(|(at, _)| since.is_none_or(|since| *at >= since));
         let Some((at, before)) = first else { return 0.0 };
-        let seconds = at.elapsed().as_secs_f64();
+        let now = Instant::now();
+        let seconds = (now - *at).saturating_sub(stalls.within(*at, now)).as_secs_f64();
         if seconds < 0.1 { 0.0 } else { (self.responses() - before) as f64 / seconds }
     }
 
@@ -67,7 +70,7 @@ impl Progress {
     }
 
     /// Takes samples and prints a line every few seconds, until it is dropped.
-    pub(crate) async fn report(&self) {
+    pub(crate) async fn report(&self, stalls: &StallDetector) {
         for turn in 1_u64.. {
             tokio::time::sleep(Duration::from_millis(250)).await;
             {
@@ -82,12 +85,29 @@ impl Progress {
                 print_progress(&format!(
                     "{} ops ({:.0}/s, {} unknown), {} faults, {} violations",
                     self.ops(),
-                    self.rate(Duration::from_secs(5)),
+                    self.rate(Duration::from_secs(5), &stalls.stalls()),
                     load(&self.unknown),
                     load(&self.faults),
                     load(&self.violations),
                 ));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stalled_time_does_not_lower_the_rate() {
+        let progress = Progress::new(1);
+        let began = Instant::now().checked_sub(Duration::from_secs(3)).unwrap();
+        progress.samples.lock().unwrap().push_back((began, 0));
+        progress.ok.store(300, Ordering::Relaxed);
+        let rate = |stalls: &Stalls| progress.rate(Duration::from_secs(10), stalls).round();
+        assert!((99.0..=100.0).contains(&rate(&Stalls::default())), "{}", rate(&Stalls::default()));
+        let stalled = Stalls::at(&[(began, Duration::from_secs(2))]);
+        assert!((290.0..=300.0).contains(&rate(&stalled)), "{}", rate(&stalled));
     }
 }

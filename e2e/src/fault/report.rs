@@ -10,7 +10,9 @@ use crate::fault::clock::Step;
 use crate::fault::faults::Fault;
 use crate::fault::finding::FindingSummary;
 use crate::fault::history::{Op, Outcome};
+use crate::fault::outages::OutageFigures;
 use crate::fault::round::MIN_RATE;
+use crate::parts::stalls::StallFigures;
 
 /// Below this share of unknown outcomes the faults were too weak to show anything.
 const MIN_UNKNOWN_SHARE: f64 = 0.01;
@@ -29,11 +31,17 @@ pub(crate) struct Report {
     pub(crate) faults_by_kind: BTreeMap<Fault, u64>,
     #[serde(flatten)]
     pub(crate) found: FindingSummary,
+    /// What the outages have shown; omitted without outages.
+    #[serde(flatten)]
+    pub(crate) outages: Option<OutageFigures>,
     /// The lowest throughput right before a fault; null without faults.
     pub(crate) min_ops_per_second: Option<f64>,
     pub(crate) sessions: usize,
     pub(crate) events: usize,
     pub(crate) seconds: u64,
+    /// The stalls of the machine. Stalled time is not counted in rates and timeouts.
+    #[serde(flatten)]
+    pub(crate) stalls: StallFigures,
     pub(crate) seed: u64,
     pub(crate) planted: Option<String>,
     /// Why this run proves nothing, or null.
@@ -68,6 +76,9 @@ impl Report {
         {
             self.void = Some("under 1 % of the outcomes are unknown: the faults were too weak".to_owned());
         }
+        if let Some(void) = self.outages.as_ref().and_then(OutageFigures::void) {
+            self.void = self.void.take().or(Some(void));
+        }
         if let Some(step) = step {
             (self.void, self.clock_stepped) = (Some(step.to_string()), true);
         }
@@ -95,7 +106,10 @@ impl CampaignReport for Report {
             self.faults
         )?;
         writeln!(out, "{} violations in {} s, seed {}", self.found.violations, self.seconds, self.seed)?;
-        if self.ops < MIN_OPS_FOR_SHARES {
+        if let Some(outages) = &self.outages {
+            outages.write_summary(out)?;
+        }
+        if (1..MIN_OPS_FOR_SHARES).contains(&self.ops) {
             writeln!(out, "the run is too small to judge the share of unknown outcomes")?;
         }
         Ok(())

@@ -19,6 +19,7 @@ use crate::fault::progress::Progress;
 use crate::fault::rights_changer::RightsChanger;
 use crate::fault::stack::Stack;
 use crate::parts::output::print_progress;
+use crate::parts::stalls::StallDetector;
 
 /// How long clients run undisturbed before a fault. Throughput is measured in this window.
 const CALM_PERIOD: Duration = Duration::from_secs(3);
@@ -71,7 +72,7 @@ pub(crate) async fn run(
     }
     let (history, barred, findings) = (Vec::new(), Vec::new(), Vec::new());
     let mut result = RoundResult { history, barred, findings, min_rate: f64::INFINITY };
-    let outcome = inject_faults(stack, &shared.progress, injector, plan, &mut result).await;
+    let outcome = inject_faults(stack, shared, injector, plan, &mut result).await;
     shared.stop.store(true, Ordering::Relaxed);
     while let Some(ended) = clients.join_next().await {
         result.history.extend(ended?);
@@ -86,22 +87,23 @@ pub(crate) async fn run(
 
 async fn inject_faults(
     stack: &mut Stack,
-    progress: &Progress,
+    shared: &Shared,
     injector: &mut Injector,
     plan: &Plan,
     result: &mut RoundResult,
 ) -> anyhow::Result<()> {
+    let Shared { progress, stalls, .. } = shared;
     let begun = progress.ops();
     for (index, fault) in plan.faults.iter().enumerate() {
         let mark = begun + plan.ops * (2 * index as u64 + 1) / (2 * plan.faults.len() as u64);
         tokio::time::sleep(CALM_PERIOD).await;
         wait_for_ops(progress, mark).await;
-        let rate = progress.rate(CALM_PERIOD);
+        let rate = progress.rate(CALM_PERIOD, &stalls.stalls());
         result.min_rate = result.min_rate.min(rate);
         let done = injector.inject(stack, *fault).await?;
         progress.faults.fetch_add(1, Ordering::Relaxed);
         let reverted = Instant::now();
-        let findings = recover(stack, progress, rate).await;
+        let findings = recover(stack, (progress, stalls), rate).await;
         print_progress(&format!("{done} at {rate:.0} ops/s; back after {:.1?}", reverted.elapsed()));
         result
             .findings
@@ -118,7 +120,11 @@ async fn wait_for_ops(progress: &Progress, ops: u64) {
 }
 
 /// Waits until every server responds again and total throughput has recovered.
-async fn recover(stack: &mut Stack, progress: &Progress, rate_before: f64) -> Option<String> {
+async fn recover(
+    stack: &mut Stack,
+    (progress, stalls): (&Progress, &StallDetector),
+    rate_before: f64,
+) -> Option<String> {
     // If the machine was already too slow before the fault, the fault is not the cause. Such a run is void
     // anyway.
     let required_rate = MIN_RATE.min(rate_before / 2.0);
@@ -128,11 +134,11 @@ async fn recover(stack: &mut Stack, progress: &Progress, rate_before: f64) -> Op
         tokio::time::sleep(Duration::from_millis(100)).await;
         let responses = progress.ok_by_server.iter().zip(&before);
         let all_respond = responses.into_iter().all(|(ok, before)| ok.load(Ordering::Relaxed) > before + 5);
-        let rate = progress.rate(Duration::from_secs(1));
+        let rate = progress.rate(Duration::from_secs(1), &stalls.stalls());
         if all_respond && rate >= required_rate {
             break;
         }
-        if started.elapsed() > RECOVERY_TIMEOUT {
+        if stalls.running_since(started) > RECOVERY_TIMEOUT {
             return Some(format!(
                 "{RECOVERY_TIMEOUT:?} after a fault: {rate:.0} ops/s, all servers respond: {all_respond}"
             ));

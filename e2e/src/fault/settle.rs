@@ -9,6 +9,7 @@ use sqlx::{Connection, PgConnection};
 use crate::fault::finding::Finding;
 use crate::fault::fixture::LockFixture;
 use crate::fault::stack::Stack;
+use crate::parts::stalls::StallDetector;
 
 /// The longest lease that a client requests. A silent session that is granted from the queue has the same.
 const LEASE: Duration = Duration::from_secs(3);
@@ -23,7 +24,11 @@ struct Remaining {
 }
 
 /// Waits until the system is quiet. What does not become quiet in time is a finding.
-pub(crate) async fn settle(stack: &Stack, fixture: &LockFixture) -> anyhow::Result<Vec<Finding>> {
+pub(crate) async fn settle(
+    stack: &Stack,
+    fixture: &LockFixture,
+    stalls: &StallDetector,
+) -> anyhow::Result<Vec<Finding>> {
     // Silent waiters are still granted their turn and let it pass, one lease after the other.
     let (mut timeout, started) = (LEASE + GRACE + LATE_REQUESTS, Instant::now());
     let mut remaining = read_locks(stack, fixture).await;
@@ -33,7 +38,7 @@ pub(crate) async fn settle(stack: &Stack, fixture: &LockFixture) -> anyhow::Resu
     while remaining.as_ref().is_none_or(|remaining| remaining.held > 0 || remaining.longest_queue > 0)
         || !is_quiet(stack).await?
     {
-        if started.elapsed() > timeout {
+        if stalls.running_since(started) > timeout {
             let text =
                 format!("after {timeout:?} without clients some sessions still hold or wait: {remaining:?}");
             return Ok(vec![Finding::new("L10", text)]);

@@ -35,7 +35,8 @@ impl StackOptions {
         let mut settings = Scenarios::alone(bin_dir, entry, self.keep, "warn".to_owned());
         settings.limits_off = true;
         settings.daemon = self.daemon.clone();
-        let mut variables = vec![("GREENROOM_OUTBOUND_ALLOW", "127.0.0.0/8".to_owned())];
+        let allow = ["issuer", "registry", "forge", "model"].map(|purpose| format!("{purpose}=127.0.0.0/8"));
+        let mut variables = vec![("GREENROOM_OUTBOUND_ALLOW", allow.join(","))];
         variables.extend(self.planted.clone().map(|bug| ("GREENROOM_PLANTED", bug)));
         settings.server_variables.clone_from(&variables);
         settings.worker_variables = variables;

@@ -14,11 +14,15 @@ use crate::hostile::fixture::HostileFixture;
 use crate::hostile::memory::MemoryMeter;
 use crate::hostile::report::AttemptResult;
 use crate::parts::deadline::Deadline;
+use crate::parts::stalls::StallDetector;
 
 /// Longer than a registry may take.
 const TIMEOUT_SECONDS: u64 = 120;
 /// What hostile registries publish too, and which is good.
 const GOOD_VERSIONS: [&str; 4] = ["1.0.0", "1.0.1", "1.1.0", "1.2.0"];
+/// What users read instead of the reason: all registries are on this machine, which only the operator's list allows.
+const ONLY_LISTED: &str = "only the setting --outbound-allow opens";
+const LOGGED: &str = "a request to a destination in --outbound-allow failed";
 const REGISTRIES: &str = "/step-registries";
 
 pub(super) struct Attempt<'a> {
@@ -26,6 +30,7 @@ pub(super) struct Attempt<'a> {
     pub(super) registry: &'a HostileRegistry,
     /// The digest of the good step.
     pub(super) digest: &'a str,
+    pub(super) stalls: &'a StallDetector,
 }
 
 /// Adds a registry without an attack, which has to be accepted. Returns the digest of its step.
@@ -61,7 +66,7 @@ impl Attempt<'_> {
         let memory = MemoryMeter::start(self.fixture.worker()?)?;
         let started = Instant::now();
         let tried = self.attack(&served).await;
-        let seconds = started.elapsed().as_secs_f64();
+        let seconds = self.stalls.running_since(started).as_secs_f64();
         let (worker_mib, programs_mib) = memory.growth_mib()?;
         let mut problem = String::new();
         let reason = tried.unwrap_or_else(|error| {
@@ -94,6 +99,7 @@ impl Attempt<'_> {
             ensure!(response.status == 422, "it was created: {:#}", response.body);
             return self.expected(&response.body["errors"].to_string());
         }
+        let logged = self.fixture.worker_log()?.len();
         let created = self.fixture.call_ok(Method::POST, REGISTRIES, Some(&body)).await?;
         let id = created["id"].as_str().context("a registry has no id")?;
         let record = wait_for_sync(self.fixture, id).await?;
@@ -107,7 +113,8 @@ impl Attempt<'_> {
             SeenIn::Resolution => self.reason_in_resolution().await?,
             SeenIn::Status | SeenIn::Creation => {
                 ensure!(record["status"] == "degraded", "it is not refused: {record:#}");
-                record["error"].as_str().unwrap_or_default().to_owned()
+                let error = record["error"].as_str().unwrap_or_default();
+                if error.contains(ONLY_LISTED) { self.reason_in_log(logged)? } else { error.to_owned() }
             }
         };
         let reason = self.expected(&reason)?;
@@ -122,6 +129,14 @@ impl Attempt<'_> {
         ensure!(reason.contains(self.registry.reason), "refused for another reason: {reason:?}");
         ensure!(!reason.contains("hunter2"), "the reason contains text of the server: {reason:?}");
         Ok(reason.to_owned())
+    }
+
+    /// Returns the reason that the worker has logged since then.
+    fn reason_in_log(&self, since: usize) -> anyhow::Result<String> {
+        let log = self.fixture.worker_log()?;
+        let new = log.get(since..).unwrap_or_default();
+        let line = new.lines().find(|line| line.contains(LOGGED));
+        line.map(str::to_owned).context("the worker has not logged a reason")
     }
 
     async fn reason_in_event(&self, id: &str, event_type: &str) -> anyhow::Result<String> {

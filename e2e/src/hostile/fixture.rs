@@ -54,7 +54,7 @@ impl HostileFixture {
         let variables = [
             ("GREENROOM_DATABASE_URL", url.clone()),
             ("GREENROOM_LISTEN", format!("127.0.0.1:{port}")),
-            ("GREENROOM_OUTBOUND_ALLOW", "127.0.0.1/32".to_owned()),
+            ("GREENROOM_OUTBOUND_ALLOW", "registry=127.0.0.1/32".to_owned()),
             ("GREENROOM_LOG", "info".to_owned()),
             (LIMITS_OFF.0, LIMITS_OFF.1.to_owned()),
             (HOSTS_VARIABLE, hosts.display().to_string()),
@@ -85,6 +85,11 @@ impl HostileFixture {
 
     pub(super) fn worker(&self) -> anyhow::Result<u32> {
         self.worker.pid()
+    }
+
+    /// Returns what the worker has logged.
+    pub(super) fn worker_log(&self) -> anyhow::Result<String> {
+        Ok(std::fs::read_to_string(self.folder.path.join("logs").join("worker.log"))?)
     }
 
     /// Returns how many temporary files of the worker there are.

@@ -18,6 +18,7 @@ use crate::hostile::fixture::HostileFixture;
 use crate::hostile::report::Report;
 use crate::parts::interruption::Interruption;
 use crate::parts::output::print_progress;
+use crate::parts::stalls::StallDetector;
 
 pub(crate) async fn run(options: Hostile) -> anyhow::Result<ExitCode> {
     match campaign(&options).await {
@@ -43,9 +44,9 @@ async fn campaign(options: &Hostile) -> anyhow::Result<Report> {
 
 async fn attack(fixture: &HostileFixture, options: &Hostile) -> anyhow::Result<Report> {
     let digest = attempt::control(fixture).await?;
-    let mut report = Report::default();
+    let (mut report, stalls) = (Report::default(), StallDetector::start()?);
     for registry in all().iter().filter(|registry| options.selects(registry)) {
-        let result = Attempt { fixture, registry, digest: &digest }.run().await?;
+        let result = Attempt { fixture, registry, digest: &digest, stalls: &stalls }.run().await?;
         print_progress(&result.to_string());
         report.results.push(result);
     }

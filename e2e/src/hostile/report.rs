@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use crate::parts::near_limit;
+
 const MAX_SECONDS: f64 = 90.0;
 const MAX_RSS_MIB: f64 = 64.0;
 
@@ -15,7 +17,7 @@ pub(super) struct AttemptResult {
     pub(super) reason: String,
     /// What is wrong. Empty if nothing is.
     pub(super) problem: String,
-    /// From its creation until the reason could be read.
+    /// From its creation until the reason could be read, without the time in which the machine stood still.
     pub(super) seconds: f64,
     pub(super) worker_mib: f64,
     pub(super) programs_mib: f64,
@@ -80,6 +82,14 @@ impl Report {
         self.max(AttemptResult::rss_mib)
     }
 
+    /// Returns which registries came close to a limit.
+    fn warning(&self) -> Option<String> {
+        let figures = self.results.iter().flat_map(|result| {
+            [(result.name, result.seconds, MAX_SECONDS), (result.name, result.rss_mib(), MAX_RSS_MIB)]
+        });
+        near_limit::warning(&figures.collect::<Vec<_>>())
+    }
+
     /// 1 if a registry was not refused, or took too long or too much memory.
     pub(super) fn exit_code(&self) -> ExitCode {
         let is_bounded = self.max_seconds() <= MAX_SECONDS && self.max_rss_mib() <= MAX_RSS_MIB;
@@ -96,6 +106,7 @@ impl Report {
             "refused": self.refused(),
             "maxSeconds": rounded(self.max_seconds()),
             "maxRssMib": rounded(self.max_rss_mib()),
+            "warning": self.warning(),
             "results": self.results.iter().map(AttemptResult::json).collect::<Vec<_>>(),
         });
         let mut out = std::io::stdout();
@@ -105,4 +116,29 @@ impl Report {
 
 fn rounded(number: f64) -> f64 {
     (number * 10.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(seconds: f64, programs_mib: f64) -> Report {
+        let result = AttemptResult {
+            name: "bomb",
+            reason: "too large".to_owned(),
+            problem: String::new(),
+            seconds,
+            worker_mib: 1.0,
+            programs_mib,
+            in_ci: true,
+        };
+        Report { results: vec![result] }
+    }
+
+    #[test]
+    fn a_registry_that_comes_close_to_a_limit_is_named() {
+        assert_eq!(report(3.0, 59.0).warning(), None);
+        assert_eq!(report(3.0, 61.7).warning().unwrap(), "bomb 62.7 is 98.0 % of its limit 64");
+        assert_eq!(report(86.0, 5.0).warning().unwrap(), "bomb 86.0 is 95.6 % of its limit 90");
+    }
 }

@@ -71,6 +71,14 @@ impl Daemon {
         self.lacks_variable
     }
 
+    /// Ends it, as an operator does, and starts another program in its place.
+    pub(crate) async fn replace(&mut self, program: PathBuf) -> anyhow::Result<()> {
+        self.end().await?;
+        self.program = program;
+        self.start()?;
+        self.ready().await
+    }
+
     /// Waits until it is ready: it reaches everything it depends on.
     pub(crate) async fn ready(&mut self) -> anyhow::Result<()> {
         let url = format!("http://127.0.0.1:{}/readyz", self.metrics);

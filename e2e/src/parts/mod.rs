@@ -4,14 +4,18 @@
 
 pub(crate) mod api;
 pub(crate) mod containers;
+pub(crate) mod cpu;
 pub(crate) mod daemon;
 pub(crate) mod deadline;
 pub(crate) mod folder;
 pub(crate) mod git_server;
+pub(crate) mod held_connections;
 pub(crate) mod interruption;
 pub(crate) mod key_file;
 pub(crate) mod left_over;
+pub(crate) mod listeners;
 pub(crate) mod machine;
+pub(crate) mod near_limit;
 pub(crate) mod output;
 pub(crate) mod ports;
 pub(crate) mod postgres;
@@ -21,5 +25,6 @@ pub(crate) mod proxy;
 pub(crate) mod registry;
 pub(crate) mod runner;
 pub(crate) mod signal;
+pub(crate) mod stalls;
 pub(crate) mod temporal;
 pub(crate) mod tls;

@@ -14,6 +14,13 @@ use crate::parts::{ports, signal};
 
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 const DATABASE: &str = "fault";
+/// The password of every cluster. A cluster listens on 127.0.0.1 only, contains invented data and is removed at the end. The
+/// name of its user is random, so that no campaign connects to the cluster of another one.
+const PASSWORD: &str = "393cf674319f829e99379fc444669d2a";
+/// The password as PostgreSQL stores it, by `scram_secret(PASSWORD)` in `dev/stack_parts/postgres.py`: with a single
+/// iteration of the hash. With the default of 4,096, unoptimized programs would compute hashes for most of the time that
+/// connecting takes.
+const VERIFIER: &str = "SCRAM-SHA-256$1:TaYS6Na0XB1J0J5RK27PIA==$WAZNRkXGTqyg7HgeQ2AWTLFMIt6Uc7dz3W7HRYLtYKY=:/6Y3NOEVNkDBaTm0gU5fLSBEIta/UgvfzB6G/r3zaEw=";
 
 pub(crate) struct Postgres {
     programs: PathBuf,
@@ -21,7 +28,7 @@ pub(crate) struct Postgres {
     /// Arguments before the program, which make it run as a user that it accepts and end when the harness
     /// does.
     prefix: Vec<String>,
-    password: String,
+    user: String,
     port: u16,
     child: Option<Child>,
 }
@@ -32,18 +39,18 @@ impl Postgres {
         let root = std::fs::metadata("/proc/self")?.uid() == 0;
         let mut prefix: Vec<String> = vec!["setpriv".into(), "--pdeathsig=INT".into()];
         std::fs::create_dir(folder)?;
-        let password = format!("{:032x}", rand::random::<u128>());
-        std::fs::write(folder.join("password"), &password)?;
+        let user = format!("greenroom_{:08x}", rand::random::<u32>());
+        std::fs::write(folder.join("password"), VERIFIER)?;
         if root {
             prefix.extend(["--reuid=postgres", "--regid=postgres", "--clear-groups"].map(String::from));
             run(Command::new("chown").args(["-R", "postgres:postgres"]).arg(folder)).await?;
         }
         let port = ports::free()?;
         let folder = folder.to_owned();
-        let mut own = Self { programs: programs()?, folder, prefix, password, port, child: None };
+        let mut own = Self { programs: programs()?, folder, prefix, user, port, child: None };
         let (data, password) = (own.folder.join("data"), own.folder.join("password"));
         let mut initdb = own.command("initdb");
-        initdb.args(["--username=greenroom", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8"]);
+        initdb.args(["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--username", &own.user]);
         run(initdb.arg("--pwfile").arg(password).arg("-D").arg(data).stdout(Stdio::null())).await?;
         own.start().await?;
         let mut connection = PgConnection::connect(&own.url_of(own.port, "postgres")).await?;
@@ -66,15 +73,31 @@ impl Postgres {
     }
 
     fn url_of(&self, port: u16, database: &str) -> String {
-        format!("postgres://greenroom:{}@127.0.0.1:{port}/{database}", self.password)
+        format!("postgres://{}:{PASSWORD}@127.0.0.1:{port}/{database}", self.user)
     }
 
     /// Creates another, empty database. Returns its URL.
     pub(crate) async fn create_database(&self, name: &str) -> anyhow::Result<String> {
+        self.copy_database("template1", name).await
+    }
+
+    /// Creates a copy of a database without connections, in place of an earlier one. Returns its URL.
+    pub(crate) async fn copy_database(&self, template: &str, name: &str) -> anyhow::Result<String> {
         let mut connection = PgConnection::connect(&self.url_of(self.port, "postgres")).await?;
-        let create = sqlx::AssertSqlSafe(format!("create database {name}"));
-        sqlx::query(create).execute(&mut connection).await?;
+        for sql in [
+            format!("drop database if exists {name} with (force)"),
+            format!("create database {name} template {template}"),
+        ] {
+            sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut connection).await?;
+        }
         Ok(self.url_of(self.port, name))
+    }
+
+    /// Runs one of PostgreSQL's client programs, as this user.
+    pub(crate) async fn client(&self, program: &str, arguments: &[&str]) -> anyhow::Result<()> {
+        let beside = self.programs.join(program);
+        let program = if beside.exists() { beside } else { program.into() };
+        run(Command::new(program).args(arguments).stdin(Stdio::null())).await
     }
 
     /// Starts it and waits until it responds.

@@ -33,9 +33,19 @@ pub(crate) struct Certificate {
 impl Certificate {
     /// Creates the certificate and its key in a folder.
     pub(crate) async fn make(folder: &Path) -> anyhow::Result<Self> {
+        Self::make_with(folder, &[]).await
+    }
+
+    /// Creates a certificate that clients with rustls can trust: one that is not an authority's.
+    pub(crate) async fn make_leaf(folder: &Path) -> anyhow::Result<Self> {
+        Self::make_with(folder, &["-addext", "basicConstraints=critical,CA:FALSE"]).await
+    }
+
+    async fn make_with(folder: &Path, extensions: &[&str]) -> anyhow::Result<Self> {
         let made = Command::new("openssl")
             .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"])
             .args(["-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"])
+            .args(extensions)
             .args(["-keyout", "key.pem", "-out", "cert.pem"])
             .current_dir(folder)
             .stdin(Stdio::null())

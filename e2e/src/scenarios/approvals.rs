@@ -18,7 +18,7 @@ impl ScenarioFixture<'_> {
         for member in &step.members {
             let user = self.people.user(self.parts, member).await?;
             let path = self.organization_path(&format!("/groups/{id}/members/{user}"));
-            self.change(Method::PUT, &path, &None, None, &None).await?;
+            self.change(Method::PUT, &path, &step.by, None, &None).await?;
         }
         Ok(())
     }

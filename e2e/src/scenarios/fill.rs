@@ -46,7 +46,10 @@ impl ScenarioFixture<'_> {
             ("bytes", "") => Ok(self.parts.log_bytes.to_string()),
             ("host", "registry") => Ok(self.parts.registry()?.host.clone()),
             ("password", "registry") => Ok(PASSWORD.to_owned()),
-            ("host", name) => Ok(self.private_git()?.server(name)?.host().to_owned()),
+            ("host", name) => match self.parts.listeners.host(name) {
+                Some(host) => Ok(host),
+                None => Ok(self.private_git()?.server(name)?.host().to_owned()),
+            },
             ("password", name) => self.private_git()?.password(name),
             ("in", seconds) => {
                 let seconds = seconds.parse().with_context(|| format!("`{{{placeholder}}}`"))?;

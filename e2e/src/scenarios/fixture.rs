@@ -8,6 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::parts::containers::Containers;
+use crate::parts::held_connections::HeldConnections;
 use crate::parts::runner::{Runner, RunnerLaunch};
 use crate::scenarios::parts::Parts;
 use crate::scenarios::people::People;
@@ -30,6 +31,8 @@ pub(crate) struct ScenarioFixture<'a> {
     /// The name of the image in the private registry.
     private_image: Option<String>,
     names: HashMap<String, Named>,
+    /// The connections of an attacker, by what they occupy.
+    pub(super) occupied: BTreeMap<&'static str, HeldConnections>,
 }
 
 /// Something that a scenario has given a name to.
@@ -41,6 +44,7 @@ pub(crate) enum Named {
     Pipeline(String),
     Freeze(String),
     Group(String),
+    Registry(String),
 }
 
 impl Named {
@@ -51,7 +55,8 @@ impl Named {
             | Self::Secret(id)
             | Self::Pipeline(id)
             | Self::Freeze(id)
-            | Self::Group(id) => id,
+            | Self::Group(id)
+            | Self::Registry(id) => id,
         }
     }
 }
@@ -74,9 +79,18 @@ impl<'a> ScenarioFixture<'a> {
             }
             _ => None,
         };
-        let (runners, names) = (BTreeMap::new(), HashMap::new());
-        let mut fixture =
-            Self { parts, scenario, people, stage_folder, runners, private_git, private_image, names };
+        let (runners, names, occupied) = (BTreeMap::new(), HashMap::new(), BTreeMap::new());
+        let mut fixture = Self {
+            parts,
+            scenario,
+            people,
+            stage_folder,
+            runners,
+            private_git,
+            private_image,
+            names,
+            occupied,
+        };
         let definition = fixture.definition("pipeline.yaml")?;
         let repository = match (kind, &fixture.private_git) {
             (Some(RepositoryKind::Hostile), Some(git)) => Some(git.hostile_url()?),

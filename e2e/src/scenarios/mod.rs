@@ -2,6 +2,7 @@
 //! `e2e/scenarios`. Their format is documented in `e2e/scenarios/README.md`.
 
 mod approvals;
+mod attacks;
 mod calls;
 mod compare;
 mod fill;

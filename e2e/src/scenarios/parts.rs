@@ -13,6 +13,7 @@ use crate::parts::containers::Containers;
 use crate::parts::daemon::Daemon;
 use crate::parts::git_server::GitServer;
 use crate::parts::key_file::{KEY_FILE_VARIABLE, new_key, write_key_file};
+use crate::parts::listeners::Listeners;
 use crate::parts::output::print_progress;
 use crate::parts::ports;
 use crate::parts::programs::{Programs, admin, admin_json};
@@ -39,6 +40,7 @@ pub(crate) struct Parts {
     worker: Mutex<Daemon>,
     pub(crate) api: Api,
     git_server: GitServer,
+    pub(crate) listeners: Listeners,
     pub(crate) repository: Repository,
     pub(crate) containers: Option<Containers>,
     registry: Option<Registry>,
@@ -86,6 +88,7 @@ impl Parts {
         }
         let repository = Repository::make(&folder.join("repositories")).await?;
         let git_server = GitServer::start(&folder.join("repositories"), &folder.join(STEPS)).await?;
+        let listeners = Listeners::start().await?;
         let registry = if registry { Some(Registry::start(&folder.join("registry")).await?) } else { None };
         let registry_host = registry.as_ref().map(|registry| registry.host.as_str());
         let containers = if containers { Some(Containers::start_with(registry_host).await?) } else { None };
@@ -101,6 +104,7 @@ impl Parts {
                 ("GREENROOM_LOG", options.log_level.clone()),
                 ("GREENROOM_OBJECTS", format!("file://{}", folder.join("objects").display())),
                 (KEY_FILE_VARIABLE, key_file.display().to_string()),
+                ("GREENROOM_OUTBOUND_ALLOW", listeners.entries()),
             ];
             if role == "serve" {
                 variables.extend([
@@ -140,6 +144,7 @@ impl Parts {
             worker,
             api,
             git_server,
+            listeners,
             repository,
             containers,
             registry,

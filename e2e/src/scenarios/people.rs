@@ -66,7 +66,13 @@ impl People {
         self.ids.get(name).cloned().with_context(|| format!("`{name}` is not a member"))
     }
 
-    /// Adds the token of a service account, which acts by this name.
+    /// Returns the tokens of a person: the first one, and those that are used by the name `NAME-NUMBER`.
+    pub(crate) fn tokens_of(&self, name: &str) -> Vec<String> {
+        let names = std::iter::once(name.to_owned()).chain((1..).map(|number| format!("{name}-{number}")));
+        names.map_while(|name| self.others.get(&name).cloned()).collect()
+    }
+
+    /// Adds a further token of a person, or one of a service account, which is used by this name.
     pub(crate) fn add_token(&mut self, name: &str, token: String) {
         self.others.insert(name.to_owned(), token);
     }

@@ -50,6 +50,9 @@ actions! {
     "reject" Reject(Reject),
     "withdraw" Withdraw(Withdraw),
     "override" Override(Override),
+    "occupy" Occupy(Occupy),
+    "tokens" Tokens(Tokens),
+    "createRegistry" CreateRegistry(CreateRegistry),
     "createPipeline" CreatePipeline(CreatePipeline),
     "createSecret" CreateSecret(CreateSecret),
     "updateSecret" UpdateSecret(UpdateSecret),
@@ -125,11 +128,13 @@ macro_rules! step_struct {
 }
 
 mod approvals;
+mod attacks;
 mod production;
 mod runners;
 mod secrets;
 
 pub(crate) use approvals::{Approve, Group, Override, Reject, ServiceAccount, Withdraw};
+pub(crate) use attacks::{CreateRegistry, Occupied, Occupy, Tokens};
 pub(crate) use production::{EndHold, Freeze, Hold, Member, UpdateFreeze};
 pub(crate) use runners::{Continue, Ended, Kill, Pause, Pool, Revoke, StartRunner, Terminate};
 pub(crate) use secrets::{CreatePipeline, CreateSecret, Nowhere, SetSecret, UpdateSecret};

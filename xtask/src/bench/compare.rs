@@ -1,17 +1,23 @@
-//! `cargo xtask bench compare`: builds two revisions in release mode, each in its own target folder, and
-//! measures them in alternating pairs with this checkout's e2e program. Both target folders are kept for the
-//! next comparison.
+//! `cargo xtask bench compare`: builds two revisions in release mode and measures them in alternating pairs with
+//! this checkout's e2e program. Dependencies are compiled once for both, and programs are kept by the contents of
+//! the sources that they were built from.
 
-use std::path::{Path, PathBuf};
+mod build;
+mod cache;
+mod source;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 
-use crate::workspace::{self, Workspace};
+use self::cache::ProgramCache;
+use self::source::Tree;
+use crate::workspace::Workspace;
 use crate::{entry, fault, output};
-
-const PROGRAMS: [&str; 2] = ["greenroomd", "greenroom-runner"];
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -41,22 +47,19 @@ enum Benchmark {
 
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCode> {
     let root = &workspace.workspace_root;
-    let commit = commit(root, &options.baseline)?;
-    let folder = folder()?;
-    let (new, baseline) = (folder.join("new"), folder.join("baseline"));
-    let kept = folder.join("programs").join(&commit);
-    if kept.join(entry::PACKAGE).is_file() {
-        output::progress(format_args!("the baseline {commit} was built before: {}", kept.display()));
-    } else {
-        let checkout = Checkout::make(root, &commit)?;
-        collect(&build(&checkout.path, &baseline)?, &kept)?;
-    }
-    let programs = folder.join("programs").join("new");
-    collect(&build(root, &new)?, &programs)?;
-    cargo(root, &new, &["build", "--release", "--package", "greenroom-e2e"])?;
-    let mut measuring = Command::new(new.join("release").join("greenroom-e2e"));
+    let mut cache = ProgramCache::open(root, &folder()?)?;
+    let baseline = Tree::of_revision(root, &options.baseline)?;
+    let new = Tree::of_checkout(root, &cache.folder().join("index"))?;
+    let triple = entry::triple()?;
+    let product = build::product(&triple);
+    let baseline = cache.find_or_build(&baseline, "product", &product)?;
+    let programs = cache.find_or_build(&new, "product", &product)?;
+    let load = cache.find_or_build(&new, "load", &build::load())?;
+    // Programs that are kept are never written again.
+    drop(cache);
+    let mut measuring = Command::new(load.join(build::LOAD));
     measuring.args(["bench", "compare", "--pairs", &options.pairs.to_string()]).current_dir(root);
-    measuring.arg("--new-dir").arg(&programs).arg("--baseline-dir").arg(&kept);
+    measuring.arg("--new-dir").arg(&programs).arg("--baseline-dir").arg(&baseline);
     if let Some(name) = options.only.and_then(|only| only.to_possible_value()) {
         measuring.args(["--only", name.get_name()]);
     }
@@ -64,84 +67,18 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
     fault::run_program(measuring, &[("--json", options.json)])
 }
 
-/// Returns the full commit id of a revision.
-fn commit(root: &Path, revision: &str) -> anyhow::Result<String> {
-    let mut git = Command::new("git");
-    git.args(["rev-parse", "--verify", "--end-of-options", &format!("{revision}^{{commit}}")])
-        .current_dir(root);
-    Ok(workspace::output(&mut git)?.trim().to_owned())
+/// Builds the product of a revision in release mode, or finds what was built of it before. Returns the folder of its programs.
+pub(crate) fn build_revision(workspace: &Workspace, revision: &str) -> anyhow::Result<PathBuf> {
+    let root = &workspace.workspace_root;
+    let mut cache = ProgramCache::open(root, &folder()?)?;
+    cache.find_or_build(&Tree::of_revision(root, revision)?, "product", &build::product(&entry::triple()?))
 }
 
 /// Returns the cache folder for builds of comparisons, outside the checkout.
 fn folder() -> anyhow::Result<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
-    Ok(cache.context("neither XDG_CACHE_HOME nor HOME is set")?.join("greenroom").join("compare"))
-}
-
-/// Builds a checkout's programs and returns their paths.
-fn build(checkout: &Path, target: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    output::progress(format_args!("building {} in release mode", checkout.display()));
-    // One package per build: a joint build unifies features, and each set of features compiles Temporal's SDK
-    // again.
-    for package in ["greenroom-server", "greenroom-runner"] {
-        cargo(checkout, target, &["build", "--release", "--package", package])?;
-    }
-    let triple = entry::triple()?;
-    cargo(checkout, target, &entry::arguments(&triple))?;
-    let mut built: Vec<PathBuf> =
-        PROGRAMS.iter().map(|program| target.join("release").join(program)).collect();
-    built.push(target.join(triple).join("release").join(entry::PACKAGE));
-    Ok(built)
-}
-
-fn cargo(checkout: &Path, target: &Path, arguments: &[&str]) -> anyhow::Result<()> {
-    let mut cargo = Command::new(workspace::cargo_program());
-    cargo.args(arguments).current_dir(checkout).env("CARGO_TARGET_DIR", target);
-    // `cargo xtask` set these for this checkout; they are wrong for another one.
-    cargo.env_remove("CARGO_MANIFEST_DIR").env_remove("CARGO_MANIFEST_PATH");
-    workspace::run(&mut cargo)
-}
-
-/// Copies the programs into a folder, in order: a folder that contains the last one is complete.
-fn collect(programs: &[PathBuf], folder: &Path) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    for program in programs {
-        let name = program.file_name().with_context(|| format!("{} has no name", program.display()))?;
-        // Copy under a temporary name first, so that an interrupted copy is not mistaken for the program.
-        let partial = folder.join("part");
-        std::fs::copy(program, &partial).with_context(|| format!("{} was not built", program.display()))?;
-        std::fs::rename(&partial, folder.join(name))?;
-    }
-    Ok(())
-}
-
-/// A git worktree in a temporary folder, removed at the end.
-struct Checkout {
-    root: PathBuf,
-    path: PathBuf,
-}
-
-impl Checkout {
-    fn make(root: &Path, commit: &str) -> anyhow::Result<Self> {
-        let name = format!("greenroom-compare-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        if path.exists() {
-            bail!("{} already exists; remove it", path.display());
-        }
-        let mut git = Command::new("git");
-        git.args(["worktree", "add", "--quiet", "--detach"]).arg(&path).arg(commit).current_dir(root);
-        workspace::run(&mut git)?;
-        Ok(Self { root: root.to_owned(), path })
-    }
-}
-
-impl Drop for Checkout {
-    fn drop(&mut self) {
-        let mut git = Command::new("git");
-        git.args(["worktree", "remove", "--force"]).arg(&self.path).current_dir(&self.root);
-        if let Err(error) = workspace::run(&mut git) {
-            output::progress(format_args!("cannot remove the baseline's checkout: {error:#}"));
-        }
-    }
+    let folder = cache.context("neither XDG_CACHE_HOME nor HOME is set")?.join("greenroom").join("compare");
+    output::progress(format_args!("builds are in {}", folder.display()));
+    Ok(folder)
 }

@@ -23,9 +23,18 @@ pub(crate) struct Options {
     /// Only this attack, such as `slow-bodies`; may be repeated
     #[arg(long)]
     only: Vec<String>,
-    /// For how many seconds all attacks run concurrently
+    /// For how many seconds all attacks run concurrently, in six windows
     #[arg(long)]
     seconds: Option<u64>,
+    /// Seed for the order of quiet and attack; random if omitted
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Make the ratio of latencies a violation too; for `--release` on a machine with nothing else to do
+    #[arg(long)]
+    gate_latency: bool,
+    /// Turn off the server's limits, to see that the attack is found
+    #[arg(long)]
+    without_limits: bool,
     /// Print only the program's JSON object on stdout
     #[arg(long)]
     json: bool,
@@ -51,8 +60,16 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
     for attack in &options.only {
         program.args(["--only", attack]);
     }
-    if let Some(seconds) = options.seconds {
-        program.args(["--seconds", &seconds.to_string()]);
+    for (flag, number) in [("--seconds", options.seconds), ("--seed", options.seed)] {
+        if let Some(number) = number {
+            program.args([flag, &number.to_string()]);
+        }
     }
-    run_program(program, &[("--json", options.json), ("--keep", options.keep)])
+    let flags = [
+        ("--json", options.json),
+        ("--keep", options.keep),
+        ("--gate-latency", options.gate_latency),
+        ("--without-limits", options.without_limits),
+    ];
+    run_program(program, &flags)
 }

@@ -20,7 +20,7 @@ use crate::{entry, output};
 
 /// Bugs in locks. A daemon that is built from the patched sources has the one that the option `--planted`
 /// names.
-const LOCK_BUGS: [&str; 14] = [
+const LOCK_BUGS: [&str; 15] = [
     "no_recheck_after_wait",
     "claim_overtakes_waiter",
     "fence_not_raised_on_force",
@@ -35,6 +35,7 @@ const LOCK_BUGS: [&str; 14] = [
     "settling_gives_up",
     "cancel_by_anybody",
     "read_confirms_turn",
+    "absence_not_measured",
 ];
 /// The same for deployments.
 const DEPLOYMENT_BUGS: [&str; 10] = [
@@ -64,10 +65,25 @@ const APPROVAL_BUGS: [&str; 5] = [
 const STEP_BUGS: [&str; 2] = ["floating_version", "moved_tag_accepted"];
 /// The same for fixes of failures.
 const FIX_BUGS: [&str; 2] = ["fix_keeps_session", "red_counts_as_green"];
+/// The same for what a job gets from others. Most of them also have a test: see `TESTED_BUGS`.
+const PROVENANCE_BUGS: [&str; 7] = [
+    "undeclared_artifact",
+    "production_reads_sessions_caches",
+    "claimed_branch_trusted",
+    "branch_by_say_so",
+    "end_without_start",
+    "step_out_of_order",
+    "input_of_any_pool",
+];
+/// Bugs in locks that only outages of PostgreSQL show, and how many outages there are.
+const OUTAGE_BUGS: [&str; 1] = ["absence_not_measured"];
+const OUTAGES: &str = "20";
 /// How many approvals are open at the same time, how many people vote, and how many faults come meanwhile.
 const APPROVAL_ARGUMENTS: [&str; 6] = ["--approvals", "5", "--voters", "40", "--approval-faults", "2"];
 /// Each of the bugs shows in the first deployment.
 const STEP_DEPLOYMENTS: &str = "10";
+/// So many that each pipeline is deployed in all ways.
+const PROVENANCE_DEPLOYMENTS: &str = "48";
 /// So many kills that one of the fixes is still red.
 const FIX_KILLS: &str = "2";
 /// Bugs searched for without faults: a fault that lasts longer than a lease ends the overdue job and hides
@@ -79,6 +95,9 @@ const OPS_PER_FAULT: u64 = 1_000;
 /// prove nothing.
 const CONTROL_OPS: u64 = 20_000;
 const CONTROL: &str = "control";
+/// A campaign with deployments or lasting environments is repeated so many times, each time with its share of the
+/// deployments and faults, until the bug is found. Most bugs are found in the first round.
+const ROUNDS: u64 = 5;
 /// Latency properties. Their violation does not count as found: a busy machine may be the cause.
 const LATENCY_PROPERTIES: [&str; 2] = ["L10", "D10"];
 
@@ -92,6 +111,8 @@ enum Campaign {
     /// Steps of registries. A runner that does not verify digests is found by a test: see `secrets`
     Steps,
     Fixes,
+    /// What a job gets from others. A runner that overwrites its checkout is found by a test: see `secrets`
+    Provenance,
     /// No campaign: each bug has a test that must fail. Needs `DATABASE_URL`, as the tests do
     Secrets,
 }
@@ -104,11 +125,11 @@ pub(crate) struct Options {
     /// Within how many operations a lock bug must be found
     #[arg(long, default_value_t = 200_000)]
     ops: u64,
-    /// Number of deployments per bug, for deployments and gates
+    /// Up to how many deployments per bug, for deployments and gates
     #[arg(long, default_value_t = 100)]
     deployments: u64,
-    /// Number of faults per bug, for deployments and gates
-    #[arg(long, default_value_t = 17)]
+    /// Up to how many faults per bug, for deployments and gates
+    #[arg(long, default_value_t = 20)]
     faults: u64,
     /// Search only for this bug, without the control run
     #[arg(long)]
@@ -145,6 +166,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<Ex
         Campaign::Approvals => &APPROVAL_BUGS,
         Campaign::Steps => &STEP_BUGS,
         Campaign::Fixes => &FIX_BUGS,
+        Campaign::Provenance => &PROVENANCE_BUGS,
         Campaign::Secrets => &[],
     };
     if let Some(only) = options.only.as_deref().filter(|only| !names.contains(only)) {
@@ -200,18 +222,32 @@ fn run_tests(workspace: &Workspace, options: &Options) -> anyhow::Result<ExitCod
     Ok(if found == searches.len() && found > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<ExitCode> {
+#[derive(Args)]
+pub(crate) struct CheckOptions {
+    /// Only apply the patches, and compile nothing
+    #[arg(long)]
+    apply_only: bool,
+}
+
+pub(crate) fn check(workspace: &Workspace, options: &CheckOptions) -> anyhow::Result<ExitCode> {
     let bugs = bugs();
     let manifest = source::prepare(workspace, &bugs)?;
-    // `cargo check` builds no program, so it can use the usual target folder, in which the dependencies are
-    // compiled already.
-    let packages = ["check", "-p", "greenroom-server", "-p", "greenroom-runner", "--manifest-path"];
-    let mut cargo = workspace.cargo(&packages);
-    cargo.arg(&manifest).arg("--target-dir").arg(&workspace.target_directory);
-    // Cargo identifies a package by its path within the workspace, so a package of the copy would be taken for the
-    // same one of the workspace, and for unchanged. With a wrapper, here one without an effect, they are kept apart.
-    cargo.env("RUSTC_WORKSPACE_WRAPPER", "/usr/bin/env");
-    workspace::run(&mut cargo).context("the sources with planted bugs do not compile")?;
+    if options.apply_only {
+        output::print(format_args!("The patches of all {} bugs apply.", bugs.len()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    // Each program alone, as it is released: it must not depend on features that only another package enables.
+    for package in ["greenroom-server", "greenroom-runner"] {
+        // `cargo check` builds no program, so it can use the usual target folder, in which the dependencies are
+        // compiled already.
+        let mut cargo = workspace.cargo(&["check", "-p", package, "--manifest-path"]);
+        cargo.arg(&manifest).arg("--target-dir").arg(&workspace.target_directory);
+        // Cargo identifies a package by its path within the workspace, so a package of the copy would be taken for
+        // the same one of the workspace, and for unchanged. With a wrapper, here one without an effect, they are
+        // kept apart.
+        cargo.env("RUSTC_WORKSPACE_WRAPPER", "/usr/bin/env");
+        workspace::run(&mut cargo).context("the sources with planted bugs do not compile")?;
+    }
     output::print(format_args!("All {} bugs can be planted.", bugs.len()))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -219,7 +255,7 @@ pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<ExitCode> {
 fn bugs() -> BTreeSet<&'static str> {
     let tested = TESTED_BUGS.iter().map(|bug| bug.name);
     let by_campaigns = LOCK_BUGS.into_iter().chain(DEPLOYMENT_BUGS).chain(GATE_BUGS).chain(APPROVAL_BUGS);
-    by_campaigns.chain(STEP_BUGS).chain(FIX_BUGS).chain(tested).collect()
+    by_campaigns.chain(STEP_BUGS).chain(FIX_BUGS).chain(PROVENANCE_BUGS).chain(tested).collect()
 }
 
 /// Builds the daemon with all bugs, one of which can be chosen when it is started.
@@ -232,20 +268,55 @@ fn build_daemon(workspace: &Workspace, release: bool) -> anyhow::Result<PathBuf>
     build(workspace, &package, release, Some(&separate_target))
 }
 
-/// Runs the campaign that must find the bug and returns its result.
+/// Runs the campaign that must find the bug, until it has found it, and returns the last result. The control run takes
+/// as long as the search for a bug that is found in the first round.
 fn search(root: &Path, programs: &Programs, options: &Options, name: &str) -> anyhow::Result<Value> {
+    let rounds = match options.campaign {
+        Campaign::Deployments | Campaign::Gates if name != CONTROL => ROUNDS,
+        _ => 1,
+    };
+    let mut seconds = 0.0;
+    let mut round = 1;
+    loop {
+        let mut result = search_once(root, programs, options, name, round)?;
+        seconds += result["seconds"].as_f64().unwrap_or_default();
+        if result["found"] == true || round == rounds {
+            result["seconds"] = seconds.round().into();
+            result["rounds"] = round.into();
+            return Ok(result);
+        }
+        output::progress(format_args!("planted: {name}: nothing found in round {round} of {rounds}"));
+        round += 1;
+    }
+}
+
+fn search_once(
+    root: &Path,
+    programs: &Programs,
+    options: &Options,
+    name: &str,
+    round: u64,
+) -> anyhow::Result<Value> {
+    let deployments = options.deployments.div_ceil(ROUNDS).to_string();
+    let faults = if WITHOUT_FAULTS.contains(&name) { 0 } else { options.faults.div_ceil(ROUNDS) }.to_string();
     let mut search = Command::new(&programs.e2e);
     search.current_dir(root).arg("fault");
     match options.campaign {
+        Campaign::Locks if OUTAGE_BUGS.contains(&name) => {
+            search.args(["locks", "--until-found", "--outages", OUTAGES]);
+        }
         Campaign::Locks => {
             let ops = if name == CONTROL { CONTROL_OPS } else { options.ops };
             search.args(["locks", "--until-found", "--ops", &ops.to_string()]);
             search.args(["--faults", &ops.div_ceil(OPS_PER_FAULT).to_string()]);
+            if name == CONTROL {
+                search.args(["--outages", OUTAGES]);
+            }
         }
         Campaign::Secrets => {}
         Campaign::Gates => {
-            search.args(["gates", "--approvals", "0", "--deployments", &options.deployments.to_string()]);
-            search.args(["--faults", &options.faults.to_string()]).arg("--entry").arg(&programs.entry);
+            search.args(["gates", "--approvals", "0", "--deployments", &deployments, "--faults", &faults]);
+            search.arg("--entry").arg(&programs.entry);
         }
         Campaign::Approvals => {
             search.args(["gates", "--deployments", "0"]).args(APPROVAL_ARGUMENTS);
@@ -257,10 +328,13 @@ fn search(root: &Path, programs: &Programs, options: &Options, name: &str) -> an
         Campaign::Fixes => {
             search.args(["fixes", "--kills", FIX_KILLS]).arg("--entry").arg(&programs.entry);
         }
+        Campaign::Provenance => {
+            search.args(["provenance", "--deployments", PROVENANCE_DEPLOYMENTS]);
+            search.arg("--entry").arg(&programs.entry);
+        }
         Campaign::Deployments => {
-            search.args(["deployments", "--deployments", &options.deployments.to_string()]);
-            let faults = if WITHOUT_FAULTS.contains(&name) { 0 } else { options.faults };
-            search.args(["--faults", &faults.to_string()]).arg("--entry").arg(&programs.entry);
+            search.args(["deployments", "--deployments", &deployments, "--faults", &faults]);
+            search.arg("--entry").arg(&programs.entry);
         }
     }
     search.arg("--json").arg("--daemon").arg(&programs.daemon);
@@ -268,7 +342,7 @@ fn search(root: &Path, programs: &Programs, options: &Options, name: &str) -> an
         search.args(["--planted", name]);
     }
     if let Some(seed) = options.seed {
-        search.args(["--seed", &seed.to_string()]);
+        search.args(["--seed", &(seed + round - 1).to_string()]);
     }
     let finished = search.stderr(Stdio::inherit()).output().context("cannot start greenroom-e2e")?;
     let report: Value = serde_json::from_slice(&finished.stdout)

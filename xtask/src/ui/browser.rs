@@ -21,15 +21,16 @@ const REPORT: &str = "test-results/report.json";
 
 /// The operator's file with OpenID providers, for the server and for the tests.
 const OIDC_VARIABLE: &str = "GREENROOM_OIDC_PROVIDERS";
-/// The networks that the server may reach although they are not on the internet.
+/// The destinations that the server may reach although they are not on the internet.
 const OUTBOUND_VARIABLE: &str = "GREENROOM_OUTBOUND_ALLOW";
-/// The providers of the tests are on this machine.
-const OUTBOUND_ALLOW: &str = "127.0.0.0/8";
+/// The providers of the tests are on this machine, and so is everything that the pages name.
+const OUTBOUND_ALLOW: &str =
+    "provider=127.0.0.0/8,issuer=127.0.0.0/8,registry=127.0.0.0/8,forge=127.0.0.0/8,model=127.0.0.0/8";
 
 #[derive(Args)]
 #[group(id = "browser")]
 pub(crate) struct Options {
-    /// Print only the figures as a JSON object on stdout: passed, failed, axeSerious, screens
+    /// Print only the figures as a JSON object on stdout: passed, failed, axeSerious, screens, flaky
     #[arg(long)]
     json: bool,
     /// The name of the stack, as for dev/stack
@@ -38,6 +39,9 @@ pub(crate) struct Options {
     /// Keep the stack running afterwards
     #[arg(long)]
     keep: bool,
+    /// Do not build the dashboard: `cargo xtask ui build` or `check` has, and the server was compiled after that
+    #[arg(long)]
+    pub(super) built: bool,
     /// Arguments for Playwright, after `--`, such as the names of files
     #[arg(last = true)]
     rest: Vec<String>,
@@ -159,6 +163,7 @@ fn write_providers(workspace: &Workspace) -> anyhow::Result<PathBuf> {
             "issuer": format!("http://localhost:{}", listener.local_addr()?.port()),
             "clientId": "greenroom",
             "clientSecret": "a-secret-of-the-tests",
+            "domains": ["example.test", "elsewhere.test"],
         }));
     }
     // Not in the folder of the results, which Playwright empties at the start.

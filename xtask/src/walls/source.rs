@@ -27,8 +27,16 @@ pub(super) fn files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 pub(super) fn read_code(path: &Path) -> anyhow::Result<String> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Ok(code(&text))
+    Ok(code(&read(path)?))
+}
+
+/// Returns the code of a file with its inline tests.
+pub(super) fn read_all_code(path: &Path) -> anyhow::Result<String> {
+    Ok(words::rust_code(&read(path)?))
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
 /// Returns the code of a file up to its inline tests, which are its last item.

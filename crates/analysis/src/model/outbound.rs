@@ -1,17 +1,20 @@
 //! The outbound client as the transport of requests to a model.
 
-use greenroom_outbound::{Bounds, OutboundClient, OutboundError};
+use greenroom_outbound::{Bounds, OutboundClient, OutboundError, Requester};
 use http::{Request, Response};
 
 use super::transport::{Exchange, Transport, TransportError};
 
-/// Sends requests to models. Addresses are checked, redirects are not followed, and responses are bounded.
+/// Sends requests to models, on behalf of one requester. Addresses are checked, redirects are not followed, and responses are bounded.
 #[derive(Clone)]
-pub struct OutboundTransport(OutboundClient);
+pub struct OutboundTransport {
+    client: OutboundClient,
+    requester: Requester,
+}
 
 impl OutboundTransport {
-    pub const fn new(client: OutboundClient) -> Self {
-        Self(client)
+    pub const fn new(client: OutboundClient, requester: Requester) -> Self {
+        Self { client, requester }
     }
 }
 
@@ -22,12 +25,15 @@ impl Transport for OutboundTransport {
         exchange: Exchange,
     ) -> Result<Response<Vec<u8>>, TransportError> {
         let Exchange { timeout, max_response_bytes } = exchange;
-        self.0.send(request, Bounds { timeout, max_response_bytes }).await.map_err(|error| match error {
+        let bounds = Bounds { timeout, max_response_bytes };
+        self.client.send(&self.requester, request, bounds).await.map_err(|error| match error {
             OutboundError::Destination(_) | OutboundError::Address(_) => TransportError::ForbiddenAddress,
             OutboundError::Timeout(_) => TransportError::Timeout,
             OutboundError::Redirect(_) => TransportError::Redirect,
             OutboundError::TooLarge(_) => TransportError::TooLarge,
-            OutboundError::Setup(_) | OutboundError::Http(_) => TransportError::Failed,
+            OutboundError::Lookup(_) | OutboundError::Setup(_) | OutboundError::Http(_) => {
+                TransportError::Failed
+            }
         })
     }
 }

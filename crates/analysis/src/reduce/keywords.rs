@@ -233,6 +233,9 @@ pub(crate) const KEYWORDS: &[(&str, Kind)] = &[
     ("error handler", Harmless),
     ("failed over", Harmless),
     ("exception handling", Harmless),
+    ("exception handler", Harmless),
+    ("panic handler", Harmless),
+    ("panic hook", Harmless),
     ("not found in cache", Harmless),
     ("timeout=", Harmless),
 ];

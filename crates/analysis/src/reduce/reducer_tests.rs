@@ -22,6 +22,17 @@ fn decisive(good: &[&str], log: &str) -> String {
 const GOOD: &str = "start 1\nconnect 10.0.0.1\nINFO error budget ok\nmigrate 3 tables\ndone in 3 s\n";
 
 #[test]
+fn the_last_line_with_text_is_decisive_however_many_blank_lines_follow() {
+    for blank in ["\n", " \t\n"] {
+        for count in [1, 199, 200, 201, 1_000] {
+            let log = format!("starting\nstopped\n{}", blank.repeat(count));
+            assert_eq!(decisive(&["starting\nstopped\n"], &log), "stopped", "{count} of {blank:?}");
+            assert_eq!(decisive(&["starting\nstopped\n"], &format!("{log}ready\n")), "ready");
+        }
+    }
+}
+
+#[test]
 fn the_new_line_is_decisive() {
     let log =
         "start 2\nconnect 10.0.0.7\nINFO error budget ok\nERROR: schema version 41 expected, found 40\n";

@@ -50,6 +50,9 @@ fn harmless_forms_are_not() {
         "copying errors.go",
         "failureType: 'testCodeFailure'",
         "writing error log to /var/log/app",
+        "gateway: panic handler installed",
+        "panic hook set to abort",
+        "registered exception handler for SIGTERM",
     ] {
         assert!(!signal(line.as_bytes()).is_strong(), "{line}: {:?}", signal(line.as_bytes()));
     }

@@ -16,6 +16,7 @@ pub(super) fn category(reason: Reason) -> Option<Category> {
         | Reason::RepositoryUnavailable
         | Reason::CheckoutHostNotAllowed
         | Reason::PoolRestricted
+        | Reason::InputRefused
         | Reason::SecretMissing
         | Reason::SecretDenied
         | Reason::DeployDenied
@@ -32,6 +33,7 @@ pub(super) fn category(reason: Reason) -> Option<Category> {
         | Reason::SessionEnded
         | Reason::PipelineStopped
         | Reason::ConditionFalse
+        | Reason::BranchUnknown
         | Reason::OnlyEphemeral
         | Reason::UpstreamFailed
         | Reason::UpstreamSkipped

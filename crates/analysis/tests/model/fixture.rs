@@ -8,7 +8,7 @@ use greenroom_analysis::model::{
 };
 use greenroom_domain::model::{Endpoint, ModelProtocol};
 use greenroom_domain::secret::Secret;
-use greenroom_outbound::{AllowList, OutboundClient};
+use greenroom_outbound::{AllowList, OutboundClient, Purpose, Requester};
 use serde_json::{Value, json};
 
 use crate::server::ModelServer;
@@ -99,7 +99,8 @@ pub fn envelope(kind: ModelProtocol, text: &str) -> Value {
 /// Sends requests by the product's client, which may connect to these networks.
 pub fn transport(networks: &str) -> OutboundTransport {
     let networks = networks.split_whitespace().map(|network| network.parse().unwrap());
-    OutboundTransport::new(OutboundClient::new(AllowList::new(networks)))
+    let client = OutboundClient::new(AllowList::new(networks));
+    OutboundTransport::new(client, Requester::operator(Purpose::Model))
 }
 
 pub fn model(server: &ModelServer, kind: ModelProtocol) -> HttpModel<OutboundTransport> {

@@ -82,6 +82,10 @@ pub struct Job {
     pub caches: Vec<Cache>,
     /// The steps, in the order in which they run.
     pub steps: Vec<JobStep>,
+    /// The trace that the job belongs to, as W3C Trace Context writes it; absent if the deployment is not traced. Steps get it, or what
+    /// the runner records below it, as the variable `TRACEPARENT`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traceparent: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
@@ -132,7 +136,8 @@ pub struct CheckedOut {
     /// The commit's full id: 40 or 64 hexadecimal digits, beginning with the requested id. The first report
     /// of any job of the deployment determines the commit; a later report of another commit is rejected.
     pub commit_id: String,
-    /// The branch on which the runner found the commit; null if no branch was required.
+    /// The branch on which the runner found the commit: the one that `source.mustBeOn` names, else one of its `anyOf`. Null
+    /// if no branch was required. Another branch is refused with `422`.
     #[serde(default)]
     pub branch: Option<String>,
 }
@@ -196,6 +201,8 @@ impl From<Network> for DomainNetwork {
 pub struct Artifact {
     pub artifact_id: String,
     pub stage: String,
+    /// The files and folders of the workspace that the stage declares: the archive has nothing else.
+    pub paths: Vec<String>,
     pub size: u64,
     pub sha256: String,
 }
@@ -235,6 +242,11 @@ pub struct CredentialRequest {
     /// by https, and to no other one that it is redirected to.
     #[schema(example = "git.example.com")]
     pub host: String,
+    /// The address of the repository that is fetched, for a checkout. Without it the request is for the pipeline's
+    /// repository, and if the stage fetches submodules from this host, for credentials of all repositories only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = "https://git.example.com/acme/shop.git")]
+    pub repository: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]

@@ -4,8 +4,9 @@ use jiff::Timestamp;
 
 use super::exclusion::{Because, Excluded};
 use super::machine::Approval;
+use super::newcomer::Newcomer;
 use super::status::ApprovalStatus;
-use super::tally::is_eligible;
+use super::tally::fits_any;
 use super::voter::Person;
 use crate::definition::ApprovalRule;
 use crate::digest::SubjectDigest;
@@ -34,6 +35,8 @@ pub enum VoteRejected {
     Own(Because),
     #[error("no rule of the approval names this person")]
     NotYours,
+    #[error("only those behind the deployment vouch for this person")]
+    NotCounted(Newcomer),
 }
 
 /// Checks a vote. The first row that applies decides:
@@ -44,6 +47,7 @@ pub enum VoteRejected {
 /// | the approval has ended, or its time is over         | `Decided`     |
 /// | by a person who is behind the deployment            | `Own`         |
 /// | by a person whom no rule admits                     | `NotYours`    |
+/// | by a person admitted by those behind the deployment | `NotCounted`  |
 /// | for another subject                                 | `Changed`     |
 /// | any other                                           | accepted      |
 pub fn check_vote(
@@ -65,8 +69,13 @@ pub fn check_vote(
     if let Some(because) = excluded.people.get(&ballot.voter.id) {
         return Err(VoteRejected::Own(*because));
     }
-    if !is_eligible(rules, excluded, ballot.voter) {
+    if !fits_any(rules, ballot.voter) {
         return Err(VoteRejected::NotYours);
+    }
+    if let Some(reason) =
+        excluded.newcomers.as_ref().and_then(|newcomers| newcomers.reason(rules, ballot.voter))
+    {
+        return Err(VoteRejected::NotCounted(reason));
     }
     match ballot.subject {
         Some(subject) if *subject != approval.subject_digest => Err(VoteRejected::Changed),

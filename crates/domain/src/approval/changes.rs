@@ -94,7 +94,9 @@ mod tests {
             locked_steps: &new.locked_steps,
             environment: None,
             commit: &commit,
+            branch: None,
             needs: &[],
+            caches: &[],
         };
         let subject = Subject::new(&input).unwrap();
         let locked_steps = &new.locked_steps;

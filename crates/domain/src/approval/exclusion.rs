@@ -1,7 +1,10 @@
 //! Who may not approve a deployment, because they are behind it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
+
+use super::newcomer::Newcomers;
 use crate::id::UserId;
 use crate::text_enum::text_enum;
 
@@ -24,6 +27,13 @@ pub struct Behind {
     /// The person whom the service account named. It is a claim of that account, so it only adds to those who may not
     /// approve.
     pub on_behalf_of: Option<UserId>,
+    /// Who saved the versions of the definition with which the stage has not succeeded in the environment yet.
+    pub authors: Vec<Actor>,
+    pub created_at: Timestamp,
+    /// When the deployment was created, or retried as a rollback.
+    pub accepted_at: Timestamp,
+    /// When the stage last succeeded in the environment.
+    pub last_success: Option<Timestamp>,
 }
 
 /// Why a person may not approve. The first that applies.
@@ -34,6 +44,7 @@ pub enum Because {
     HoldsSession,
     Pushed,
     OnBehalfOf,
+    Authored,
 }
 
 text_enum!(Because {
@@ -42,6 +53,7 @@ text_enum!(Because {
     HoldsSession = "holds_session",
     Pushed = "pushed",
     OnBehalfOf = "on_behalf_of",
+    Authored = "authored",
 });
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,84 +61,49 @@ pub struct Excluded {
     pub people: BTreeMap<UserId, Because>,
     /// How many approvals are needed besides those of the rules.
     pub extra: u32,
+    /// Whose votes do not count although they are not behind the deployment; `None` if there is no deployment yet.
+    pub newcomers: Option<Newcomers>,
 }
 
 /// Returns who may not approve, and how many more approvals are needed.
 ///
 /// If a machine started the deployment and neither the session's holder nor the pusher is a known person, the person
 /// behind it could be any approver. So one more approval is needed. `on_behalf_of` and a later retry by a person do not
-/// change that.
+/// change that. The same holds for a machine that has saved a version of the definition.
+///
+/// With `self_approval`, those behind the deployment may approve it; people whom they have admitted may not.
 pub fn excluded(behind: &Behind, self_approval: bool) -> Excluded {
-    let Behind { started_by, retried_by, session_holder, pusher, on_behalf_of } = behind;
+    let Behind { started_by, retried_by, session_holder, pusher, on_behalf_of, authors, .. } = behind;
     let person = |actor: &Actor| match actor {
         Actor::Person(id) => Some(*id),
         Actor::Machine(_) => None,
     };
     let holder = session_holder.as_ref().and_then(person);
-    let is_unknown = person(started_by).is_none() && holder.is_none() && pusher.is_none();
+    let is_unknown = (person(started_by).is_none() && holder.is_none() && pusher.is_none())
+        || authors.iter().any(|author| person(author).is_none());
+    let reasons = person(started_by)
+        .map(|id| (id, Because::Started))
+        .into_iter()
+        .chain(retried_by.iter().filter_map(person).map(|id| (id, Because::Retried)))
+        .chain(holder.map(|id| (id, Because::HoldsSession)))
+        .chain(pusher.map(|id| (id, Because::Pushed)))
+        .chain(on_behalf_of.map(|id| (id, Because::OnBehalfOf)))
+        .chain(authors.iter().filter_map(person).map(|id| (id, Because::Authored)));
     let mut people = BTreeMap::new();
-    if !self_approval {
-        let reasons = person(started_by)
-            .map(|id| (id, Because::Started))
-            .into_iter()
-            .chain(retried_by.iter().filter_map(person).map(|id| (id, Because::Retried)))
-            .chain(holder.map(|id| (id, Because::HoldsSession)))
-            .chain(pusher.map(|id| (id, Because::Pushed)))
-            .chain(on_behalf_of.map(|id| (id, Because::OnBehalfOf)));
-        for (id, because) in reasons {
-            people.entry(id).or_insert(because);
-        }
+    for (id, because) in reasons {
+        people.entry(id).or_insert(because);
     }
-    Excluded { people, extra: u32::from(is_unknown) }
+    let newcomers = Newcomers {
+        accepted_at: behind.accepted_at,
+        since: behind.last_success.unwrap_or(behind.created_at).min(behind.created_at),
+        behind: people.keys().copied().collect::<BTreeSet<_>>(),
+    };
+    if self_approval {
+        people.clear();
+    }
+    Excluded { people, extra: u32::from(is_unknown), newcomers: Some(newcomers) }
 }
 
 #[cfg(test)]
-mod tests {
-    use uuid::Uuid;
-
-    use super::*;
-
-    fn user(number: u128) -> UserId {
-        UserId::from(Uuid::from_u128(number))
-    }
-
-    #[test]
-    fn everybody_behind_a_deployment_is_excluded_for_the_first_reason() {
-        let behind = Behind {
-            started_by: Actor::Person(user(1)),
-            retried_by: vec![Actor::Person(user(1)), Actor::Person(user(2)), Actor::Machine(user(9))],
-            session_holder: Some(Actor::Person(user(3))),
-            pusher: Some(user(4)),
-            on_behalf_of: Some(user(5)),
-        };
-        let expected = [
-            (user(1), Because::Started),
-            (user(2), Because::Retried),
-            (user(3), Because::HoldsSession),
-            (user(4), Because::Pushed),
-            (user(5), Because::OnBehalfOf),
-        ];
-        let found = excluded(&behind, false);
-        assert_eq!(found, Excluded { people: BTreeMap::from(expected), extra: 0 });
-        assert_eq!(excluded(&behind, true), Excluded::default());
-    }
-
-    #[test]
-    fn an_unknown_person_behind_a_machine_costs_one_more_approval() {
-        let machine = Behind {
-            started_by: Actor::Machine(user(9)),
-            retried_by: Vec::new(),
-            session_holder: None,
-            pusher: None,
-            on_behalf_of: None,
-        };
-        let extra = |behind: &Behind| (excluded(behind, false).extra, excluded(behind, true).extra);
-        assert_eq!(extra(&machine), (1, 1));
-        assert_eq!(extra(&Behind { on_behalf_of: Some(user(1)), ..machine.clone() }), (1, 1));
-        assert_eq!(extra(&Behind { retried_by: vec![Actor::Person(user(1))], ..machine.clone() }), (1, 1));
-        let held = |actor| Behind { session_holder: Some(actor), ..machine.clone() };
-        assert_eq!(extra(&held(Actor::Machine(user(9)))), (1, 1));
-        assert_eq!(extra(&held(Actor::Person(user(1)))), (0, 0));
-        assert_eq!(extra(&Behind { pusher: Some(user(1)), ..machine }), (0, 0));
-    }
-}
+#[path = "exclusion_tests.rs"]
+mod tests;

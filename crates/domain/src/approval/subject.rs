@@ -23,8 +23,12 @@ pub struct SubjectInput<'a> {
     pub environment: Option<&'a str>,
     /// The full commit id.
     pub commit: &'a CommitId,
+    /// The branch that the deployment names.
+    pub branch: Option<&'a str>,
     /// The stages of the deployment that the stage needs.
     pub needs: &'a [NeededStage],
+    /// The caches that it would get.
+    pub caches: &'a [SubjectCache],
 }
 
 /// What a stage gets from one that it needs.
@@ -44,8 +48,13 @@ pub struct Subject {
     pub stage: String,
     pub environment: Option<String>,
     pub commit_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     pub steps: Vec<SubjectStep>,
     pub needs: Vec<SubjectNeed>,
+    /// The caches that it gets. What is kept under another of its keys until it starts makes it another subject.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caches: Vec<SubjectCache>,
     /// The names of the secrets that the steps get.
     pub secrets: BTreeSet<String>,
 }
@@ -74,10 +83,18 @@ pub struct SubjectNeed {
     pub outputs: SubjectDigest,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SubjectCache {
+    pub key: String,
+    pub sha256: String,
+}
+
 impl Subject {
     /// Returns what a stage will do; `None` if the commit id is not complete, because it could become another commit.
     pub fn new(input: &SubjectInput<'_>) -> Option<Self> {
-        let SubjectInput { definition, stage, locked_steps, environment, commit, needs } = *input;
+        let SubjectInput { definition, stage, locked_steps, environment, commit, branch, needs, caches } =
+            *input;
         let mut needs: Vec<SubjectNeed> = needs
             .iter()
             .map(|NeededStage { key, artifact, outputs }| SubjectNeed {
@@ -93,6 +110,8 @@ impl Subject {
             stage: stage.key.clone(),
             environment: environment.or(stage.environment.as_deref()).map(str::to_owned),
             commit_id: commit.as_str().to_owned(),
+            branch: branch.map(str::to_owned),
+            caches: caches.to_vec(),
             steps: stage.steps.iter().map(|step| SubjectStep::new(step, locked_steps)).collect(),
             needs,
             secrets: secrets.map(|secret| secret.name.clone()).collect(),

@@ -20,6 +20,10 @@ fn needed(artifact: Option<&str>, outputs: &[(&str, &str)]) -> NeededStage {
     NeededStage { key: "build".to_owned(), artifact: artifact.map(str::to_owned), outputs: outputs.collect() }
 }
 
+fn cache(key: &str, sha256: &str) -> SubjectCache {
+    SubjectCache { key: key.to_owned(), sha256: sha256.to_owned() }
+}
+
 /// Returns a step that a definition has locked.
 fn locked(version: &str, digit: &str) -> LockedManifest {
     let manifest = format!("name: x\nimage: {PINNED}\nrun: echo\n");
@@ -46,7 +50,9 @@ fn another_lock_is_another_subject() {
             locked_steps: &locked_steps,
             environment: None,
             commit: &commit("a"),
+            branch: None,
             needs: &[],
+            caches: &[],
         };
         Subject::new(&input).unwrap().digest()
     };
@@ -83,18 +89,29 @@ fn everything_that_changes_what_runs_changes_the_digest() {
                         vec![needed(None, &[("tag", "2")])],
                         vec![needed(None, &[("tag", "1"), ("url", "2")])],
                     ] {
-                        let input = SubjectInput {
-                            definition: digest,
-                            stage: definition.stage("release").unwrap(),
-                            locked_steps: &definition.locked_steps,
-                            environment,
-                            commit: &commit,
-                            needs: &needs,
-                        };
-                        let subject = Subject::new(&input).unwrap();
-                        assert_eq!(subject.digest(), subject.clone().digest());
-                        digests.insert(subject.digest());
-                        count += 1;
+                        for (branch, caches) in [
+                            (None, vec![]),
+                            (Some("main"), vec![]),
+                            (Some("develop"), vec![]),
+                            (None, vec![cache("deps", "1")]),
+                            (None, vec![cache("deps", "2")]),
+                            (None, vec![cache("other", "1")]),
+                        ] {
+                            let input = SubjectInput {
+                                definition: digest,
+                                stage: definition.stage("release").unwrap(),
+                                locked_steps: &definition.locked_steps,
+                                environment,
+                                commit: &commit,
+                                branch,
+                                needs: &needs,
+                                caches: &caches,
+                            };
+                            let subject = Subject::new(&input).unwrap();
+                            assert_eq!(subject.digest(), subject.clone().digest());
+                            digests.insert(subject.digest());
+                            count += 1;
+                        }
                     }
                 }
             }
@@ -113,8 +130,16 @@ fn the_order_of_needs_and_of_keys_does_not_matter() {
         let stage = definition.stage("release").unwrap();
         let commit = commit("a");
         let locked_steps = &definition.locked_steps;
-        let input =
-            SubjectInput { definition: "v1", stage, locked_steps, environment: None, commit: &commit, needs };
+        let input = SubjectInput {
+            definition: "v1",
+            stage,
+            locked_steps,
+            environment: None,
+            commit: &commit,
+            branch: None,
+            needs,
+            caches: &[],
+        };
         Subject::new(&input).unwrap()
     };
     assert_eq!(of(&needs), of(&reversed));
@@ -137,7 +162,9 @@ fn the_digest_of_a_subject_is_stable() {
         locked_steps: &definition.locked_steps,
         environment: None,
         commit: &commit,
+        branch: None,
         needs: &needs,
+        caches: &[],
     };
     let subject = Subject::new(&input).unwrap();
     let json = serde_json::to_value(&subject).unwrap();
@@ -173,7 +200,9 @@ fn tags_are_marked_and_short_commits_have_no_subject() {
             locked_steps,
             environment: None,
             commit,
+            branch: None,
             needs: &[],
+            caches: &[],
         })
     };
     let subject = of(&commit("a")).unwrap();

@@ -43,9 +43,9 @@ pub enum Decision {
 
 /// Decides by the votes for a subject, the oldest first.
 ///
-/// A vote counts if it is for this subject, is the last one of its user, is not withdrawn, and its user is not excluded and
-/// fits a rule now. One rejection rejects. Approved means that all rules are met, and `extra` more people who fit any rule
-/// have approved, where each person counts once.
+/// A vote counts if it is for this subject, is the last one of its user, is not withdrawn, and its user is not excluded,
+/// fits a rule now and is no newcomer. One rejection rejects. Approved means that all rules are met, and `extra` more
+/// people who fit any rule have approved, where each person counts once.
 pub fn decide(
     rules: &[ApprovalRule],
     votes: &[Vote],
@@ -97,8 +97,14 @@ pub fn prospect(rules: &[ApprovalRule], excluded: &Excluded, members: &[Person])
 }
 
 /// Returns whether a vote of this person counts.
-pub(super) fn is_eligible(rules: &[ApprovalRule], excluded: &Excluded, person: &Person) -> bool {
-    !excluded.people.contains_key(&person.id) && rules.iter().any(|rule| person.fits(rule))
+fn is_eligible(rules: &[ApprovalRule], excluded: &Excluded, person: &Person) -> bool {
+    !excluded.people.contains_key(&person.id)
+        && fits_any(rules, person)
+        && excluded.newcomers.as_ref().is_none_or(|newcomers| newcomers.reason(rules, person).is_none())
+}
+
+pub(super) fn fits_any(rules: &[ApprovalRule], person: &Person) -> bool {
+    rules.iter().any(|rule| person.fits(rule))
 }
 
 /// At least one, so that an approval without rules is never met.

@@ -1,9 +1,12 @@
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::*;
+use crate::approval::confirmation::Confirmation;
 use crate::approval::exclusion::Because;
+use crate::approval::newcomer::Newcomers;
 use crate::role::Role;
 
 fn user(number: u8) -> UserId {
@@ -17,6 +20,7 @@ fn person(number: u8, groups: &[&str]) -> Person {
         role: Some(Role::Developer),
         groups: groups.iter().map(|name| (*name).to_owned()).collect(),
         is_service: false,
+        confirmation: Confirmation::Confirmed,
     }
 }
 
@@ -78,7 +82,13 @@ fn two_votes_of_one_user_count_once_and_the_last_one_counts() {
 #[test]
 fn a_vote_counts_only_for_its_subject_and_of_those_who_may_vote_now() {
     let rules = [rule(&["release"], 1)];
-    let excluded = Excluded { people: BTreeMap::from([(user(9), Because::Started)]), extra: 0 };
+    let at = |second| Timestamp::from_second(second).unwrap();
+    let excluded = Excluded {
+        people: BTreeMap::from([(user(9), Because::Started)]),
+        extra: 0,
+        newcomers: Some(Newcomers { accepted_at: at(9), since: at(9), behind: BTreeSet::from([user(9)]) }),
+    };
+    let newcomer = Confirmation::Unconfirmed { member_since: at(10), admissions: Vec::new() };
     let open = Decision::Open { needed: 1, have: 0 };
     for vote in [
         Vote { subject_digest: digest("b"), ..approve(1, &["release"]) },
@@ -87,6 +97,7 @@ fn a_vote_counts_only_for_its_subject_and_of_those_who_may_vote_now() {
         approve(1, &["security"]),
         approve(1, &[]),
         vote(Person { role: None, ..person(1, &["release"]) }, VoteChoice::Approve),
+        vote(Person { confirmation: newcomer, ..person(1, &["release"]) }, VoteChoice::Approve),
         vote(Person { is_service: true, ..person(1, &["release"]) }, VoteChoice::Approve),
     ] {
         assert_eq!(decide_all(&rules, std::slice::from_ref(&vote), &excluded), open, "{vote:?}");
@@ -122,6 +133,7 @@ fn a_rule_that_too_few_can_meet_is_found_when_it_opens() {
     let excluding = |numbers: &[u8], extra| Excluded {
         people: numbers.iter().map(|number| (user(*number), Because::Started)).collect(),
         extra,
+        newcomers: None,
     };
     let rules = [rule(&["release"], 1), rule(&["security"], 1)];
     for (excluded, needed, eligible, is_satisfiable) in [
@@ -154,7 +166,8 @@ fn every_small_case_is_decided_as_by_brute_force() {
             let rules = [rule(&["a"], counts % 3), rule(&["b"], counts / 3)];
             for extra in 0..2_u32 {
                 for voting in 0..16_u16 {
-                    let excluded = Excluded { people: BTreeMap::from([(user(0), Because::Started)]), extra };
+                    let people = BTreeMap::from([(user(0), Because::Started)]);
+                    let excluded = Excluded { people, extra, newcomers: None };
                     let voters: Vec<u16> = (0..4).filter(|number| voting & (1 << number) != 0).collect();
                     let votes: Vec<Vote> = voters
                         .iter()

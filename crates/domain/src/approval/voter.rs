@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::confirmation::Confirmation;
 use crate::definition::ApprovalRule;
 use crate::id::UserId;
 use crate::role::Role;
@@ -17,6 +18,7 @@ pub struct Person {
     pub groups: BTreeSet<String>,
     /// A service account, which never approves.
     pub is_service: bool,
+    pub confirmation: Confirmation,
 }
 
 impl Person {
@@ -51,6 +53,7 @@ mod tests {
             role: Some(Role::Maintainer),
             groups: BTreeSet::from(["security".to_owned()]),
             is_service: false,
+            confirmation: Confirmation::Confirmed,
         };
         let rule = |groups: &[&str], roles: &[Role], users: &[&str]| ApprovalRule {
             groups: groups.iter().map(|name| (*name).to_owned()).collect(),

@@ -76,5 +76,9 @@ pub const NO_ENVIRONMENT: &str = "none";
 pub const HANDOVER_GRACE_SECONDS: std::ops::RangeInclusive<u64> = 60..=3_600;
 /// The time for answering if neither the request nor the definition specifies it.
 pub const DEFAULT_HANDOVER_GRACE_SECONDS: u64 = 300;
+/// The minimum and maximum time for which a person keeps a place in a queue without a heartbeat.
+pub const MAX_STAY_SECONDS: std::ops::RangeInclusive<u64> = 120..=24 * 3_600;
+/// That time if the definition does not specify it.
+pub const DEFAULT_MAX_STAY_SECONDS: u64 = 4 * 3_600;
 /// The runner pool of a definition without one.
 pub const DEFAULT_POOL: &str = "default";

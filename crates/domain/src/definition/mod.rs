@@ -27,18 +27,19 @@ pub(crate) mod yaml;
 
 use std::collections::BTreeMap;
 
-pub use condition::{ConditionContext, ConditionError, Expired, Limit, evaluate_condition};
+pub use condition::{ConditionContext, ConditionError, Expired, Limit, evaluate_condition, uses_branch};
 pub use diagnostic::Diagnostic;
 use diagnostic::Document;
 pub(crate) use diagnostic::quote;
 pub use limits::{
     CONDITION_STACK_BYTES, CONDITION_TIME, DEFAULT_APPROVAL_SECONDS, DEFAULT_HANDOVER_GRACE_SECONDS,
-    DEFAULT_LEASE_SECONDS, DEFAULT_POOL, HANDOVER_GRACE_SECONDS, MAX_LEASE_SECONDS, NO_ENVIRONMENT,
+    DEFAULT_LEASE_SECONDS, DEFAULT_MAX_STAY_SECONDS, DEFAULT_POOL, HANDOVER_GRACE_SECONDS, MAX_LEASE_SECONDS,
+    MAX_STAY_SECONDS, NO_ENVIRONMENT,
 };
 pub use model::{
     Approval, ApprovalRule, ApprovalRules, Cache, Definition, DeployRule, Environment, EnvironmentTemplate,
     EphemeralEnvironment, EphemeralSettings, ForceReason, ForceRule, HandoverRule, Lease, LockedManifest,
-    LockedSteps, Only, OverrideRole, Retry, Runner, Stage, Step, StepSecret, StepWork,
+    LockedSteps, Only, OverrideRole, QueueRule, Retry, Runner, Stage, Step, StepSecret, StepWork,
 };
 pub use name_rules::is_cache_key;
 pub(crate) use name_rules::is_name;

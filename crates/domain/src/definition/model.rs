@@ -133,6 +133,8 @@ pub struct EphemeralSettings {
     pub force: Option<ForceRule>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handover: Option<HandoverRule>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<QueueRule>,
     pub variables: BTreeMap<String, String>,
 }
 
@@ -167,6 +169,14 @@ pub struct HandoverRule {
     pub grace_seconds: u64,
 }
 
+/// Rules for the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueRule {
+    /// How long a person keeps a place without a heartbeat.
+    pub max_stay_seconds: u64,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stage {
@@ -191,6 +201,9 @@ pub struct Stage {
     /// Paths in the workspace that are kept for later stages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<String>,
+    /// The stages from which it takes files and outputs although their pools take more jobs than its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accept_from: Vec<String>,
     /// Paths that are kept from one deployment to the next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caches: Vec<Cache>,

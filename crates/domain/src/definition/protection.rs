@@ -34,6 +34,7 @@ pub struct Weakened {
 /// | `approval`              | removed, a rule less, a lower `count`, another group, role or user  |
 /// |                         | that may approve, `selfApproval`, a lower `override`, a longer      |
 /// |                         | `validFor`                                                          |
+/// | `acceptFrom`            | another stage                                                       |
 /// | `deploy`                | removed, another group, a lower role than before                    |
 /// | stage                   | no longer deploys to its environment; its own `approval` is weaker  |
 /// | `force` of an ephemeral | a lower role, no reason required; removed: as without a rule        |
@@ -206,6 +207,7 @@ impl Findings {
             on_release: _,
             force,
             handover: _,
+            queue: _,
             variables: _,
         } = before;
         let environments = Path::Root.key("ephemeralEnvironments");
@@ -237,6 +239,7 @@ impl Findings {
             approval,
             submodules: _,
             artifacts: _,
+            accept_from,
             caches: _,
             steps: _,
         } = before;
@@ -245,6 +248,11 @@ impl Findings {
         let after = new.stage(key);
         let own = after.and_then(|stage| stage.approval.as_ref());
         self.compare_approval(path.key("approval"), approval.as_ref(), own);
+        let accepted = after.map(|stage| stage.accept_from.as_slice()).unwrap_or_default();
+        for (index, stage) in accepted.iter().enumerate().filter(|(_, stage)| !accept_from.contains(stage)) {
+            let what = format!("it takes what `{stage}` leaves, whatever pool that runs in");
+            self.add(path.key("acceptFrom").index(index), what);
+        }
         // That the environment itself is removed is another finding.
         let Some(target) = environment.as_ref().filter(|name| new.environment(name).is_some()) else {
             return;

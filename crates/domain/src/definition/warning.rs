@@ -62,6 +62,16 @@ pub(super) fn warnings(file: &raw::File, definition: &Definition) -> Vec<Warning
             );
             found.push(warning("runs_without_environment", key.at, path, message));
         }
+        for (index, accepted) in stage.value.accept_from.iter().flatten().enumerate() {
+            let message = format!(
+                "stage {} takes the files and outputs of {} whatever pool that runs in: whoever has a runner's token of that pool \
+                 can change what this stage works with",
+                quote(&key.value),
+                quote(&accepted.value)
+            );
+            let list = path.key("acceptFrom");
+            found.push(warning("accepts_from_another_pool", accepted.at, list.index(index), message));
+        }
     }
     found.sort_by_key(|warning| (warning.line, warning.column));
     found.truncate(limits::DIAGNOSTICS);

@@ -1,5 +1,5 @@
-//! The end of an attempt: its status, from the results of its steps and the report of its runner, and the
-//! statuses of the steps that have not ended by then.
+//! The steps of an attempt, one after the other, and its end: its status, from the results of its steps and the
+//! report of its runner, and the statuses of the steps that have not ended by then.
 
 use super::status::{JobStatus, Reason, StepStatus};
 
@@ -54,7 +54,23 @@ pub fn attempt_outcome(
     }
 }
 
+/// Returns whether a step may start after those before it. They run in order, and each of them needs the success of all
+/// before it. So an attempt whose steps have all succeeded has requested each start, in order.
+pub fn step_may_start(before: &[StepStatus]) -> bool {
+    before.iter().all(|step| *step == StepStatus::Succeeded)
+}
+
 impl StepStatus {
+    /// Returns whether a step may end with this status if it was `before` until now. Only what has started can have
+    /// succeeded or failed: at its start the environment, the approval and the secrets are checked.
+    pub const fn may_end_from(self, before: Self) -> bool {
+        match self {
+            Self::Succeeded | Self::Failed => matches!(before, Self::Running),
+            Self::Errored | Self::Canceled => matches!(before, Self::Pending | Self::Running),
+            Self::Pending | Self::Running | Self::Skipped => false,
+        }
+    }
+
     /// Returns the status of a step after the end of its attempt, which ended with `attempt`:
     ///
     /// | Step      | Attempt `errored` | Any other end |

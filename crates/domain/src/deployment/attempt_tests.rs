@@ -96,3 +96,70 @@ fn every_step_has_a_final_status_at_the_end_of_its_attempt() {
         }
     }
 }
+
+/// What a runner can report: the start of a step, or its end.
+#[derive(Clone, Copy, Debug)]
+enum Report {
+    Start(usize),
+    End(usize, StepStatus),
+}
+
+/// Applies a report as the store does. Returns whether it was accepted.
+fn apply(steps: &mut [StepStatus], report: Report) -> bool {
+    let (step, status) = match report {
+        Report::Start(step) => (step, StepStatus::Running),
+        Report::End(step, status) => (step, status),
+    };
+    let is_accepted = match report {
+        Report::Start(_) => {
+            matches!(steps[step], StepStatus::Pending | StepStatus::Running) && step_may_start(&steps[..step])
+        }
+        Report::End(..) => status.may_end_from(steps[step]),
+    };
+    if is_accepted {
+        steps[step] = status;
+    }
+    is_accepted
+}
+
+/// Every sequence of reports of a runner that reports what it likes, for attempts of up to three steps.
+#[test]
+fn an_attempt_succeeds_only_if_each_step_was_started_in_order() {
+    const ENDS: [StepStatus; 4] =
+        [StepStatus::Succeeded, StepStatus::Failed, StepStatus::Errored, StepStatus::Canceled];
+    for count in 1..=3 {
+        let reports: Vec<Report> = (0..count)
+            .flat_map(|step| {
+                std::iter::once(Report::Start(step)).chain(ENDS.map(|status| Report::End(step, status)))
+            })
+            .collect();
+        let mut seen = std::collections::BTreeSet::new();
+        // The statuses, and which steps have started, in the order of their first start.
+        let mut open = vec![(vec![StepStatus::Pending; count], Vec::<usize>::new())];
+        let mut succeeded = 0;
+        while let Some((steps, started)) = open.pop() {
+            if !seen.insert((format!("{steps:?}"), started.clone())) {
+                continue;
+            }
+            let running = steps.iter().filter(|step| **step == StepStatus::Running).count();
+            assert!(running <= 1, "one step at a time: {steps:?}");
+            let (outcome, _) = attempt_outcome(&steps, AttemptReport::default(), false);
+            if outcome == JobStatus::Succeeded {
+                assert_eq!(started, (0..count).collect::<Vec<_>>(), "{steps:?}");
+                succeeded += 1;
+            }
+            for report in &reports {
+                let (mut steps, mut started) = (steps.clone(), started.clone());
+                if apply(&mut steps, *report) {
+                    if let Report::Start(step) = report
+                        && !started.contains(step)
+                    {
+                        started.push(*step);
+                    }
+                    open.push((steps, started));
+                }
+            }
+        }
+        assert_eq!(succeeded, 1, "one way to succeed with {count} steps");
+    }
+}

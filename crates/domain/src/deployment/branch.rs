@@ -1,5 +1,7 @@
 //! The branches that the commit of a job must be on, checked by the runner before the first step.
 
+use std::fmt;
+
 use super::plan::Purpose;
 use crate::definition::{Definition, Stage};
 
@@ -11,6 +13,28 @@ pub struct BranchProof {
     pub branch: Option<String>,
     /// The branches that the lasting environment allows; the commit has to be on one of them.
     pub any_of: Vec<String>,
+}
+
+impl BranchProof {
+    /// Returns whether a checkout that has proven this branch has proven what is required. A commit that has to be on a
+    /// named branch and on one of the environment's as well is reported with the named one.
+    pub fn is_met_by(&self, branch: &str) -> bool {
+        match &self.branch {
+            Some(named) => named == branch,
+            None => self.any_of.is_empty() || self.any_of.iter().any(|allowed| allowed == branch),
+        }
+    }
+}
+
+impl fmt::Display for BranchProof {
+    /// Completes "must be".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.branch {
+            Some(named) => write!(f, "`{named}`, the branch that the deployment names"),
+            None if self.any_of.is_empty() => write!(f, "a branch of the repository"),
+            None => write!(f, "one of the environment's branches: `{}`", self.any_of.join("`, `")),
+        }
+    }
 }
 
 /// Returns what the job of a stage has to prove; `None` if nothing. Every job proves it again, because a
@@ -69,6 +93,29 @@ stages:
             (Purpose::Pipeline, "release", Some("main"), Some((main.clone(), both.clone()))),
         ] {
             assert_eq!(proof(purpose, stage, named), expected, "{purpose} {stage} {named:?}");
+        }
+    }
+
+    #[test]
+    fn a_proof_is_met_by_the_branches_that_a_checkout_may_report() {
+        let (main, hotfix) = ("main".to_owned(), "hotfix".to_owned());
+        for (branch, any_of, met, text) in [
+            (None, vec![], &["main", "hotfix", "x"][..], "a branch of the repository"),
+            (
+                None,
+                vec![main.clone(), hotfix.clone()],
+                &["main", "hotfix"][..],
+                "one of the environment's branches: `main`, `hotfix`",
+            ),
+            (Some(main.clone()), vec![], &["main"][..], "`main`, the branch that the deployment names"),
+            (Some(hotfix), vec![main], &["hotfix"][..], "`hotfix`, the branch that the deployment names"),
+        ] {
+            let proof = BranchProof { branch, any_of };
+            for reported in ["main", "hotfix", "x", "mai", "main2", ""] {
+                let expected = met.contains(&reported) || met.contains(&"x");
+                assert_eq!(proof.is_met_by(reported), expected, "{proof:?} {reported:?}");
+            }
+            assert_eq!(proof.to_string(), text);
         }
     }
 }

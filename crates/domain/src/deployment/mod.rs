@@ -20,7 +20,7 @@ mod status;
 mod trigger;
 mod waiting;
 
-pub use attempt::{AttemptReport, attempt_outcome};
+pub use attempt::{AttemptReport, attempt_outcome, step_may_start};
 pub use branch::{BranchProof, required_proof};
 pub use cancel::{CancelCause, Canceled, CanceledStage, cancel, cancel_stage, give_up_stage};
 pub use concurrency::{ConcurrencyLimit, LIMITED_PURPOSES, is_at_work, is_limited};

@@ -8,7 +8,7 @@ use super::trigger::Trigger;
 use crate::approval::Requirement;
 use crate::definition::{
     ConditionContext, ConditionError, Definition, Expired, Limit, Only, Stage, Step, StepWork,
-    evaluate_condition,
+    evaluate_condition, uses_branch,
 };
 
 /// The timeout of a stage that does not define one.
@@ -161,11 +161,8 @@ fn planned_outcome(
         match evaluate(expression, &condition_context(definition, input, stage), conditions.start) {
             Ok(true) => {}
             Ok(false) => {
-                return Some((
-                    StageStatus::Skipped,
-                    Reason::ConditionFalse,
-                    format!("`{expression}` is false"),
-                ));
+                let (reason, detail) = explain_false(expression, &input.branch);
+                return Some((StageStatus::Skipped, reason, detail));
             }
             Err(limit @ ConditionError::Limit(_)) => {
                 let detail = format!("`if` of the stage `{}` {limit}", stage.key);
@@ -180,6 +177,18 @@ fn planned_outcome(
     }
     let unsupported = stage.steps.iter().find_map(|step| unlocked(definition, step))?;
     Some((StageStatus::Errored, Reason::Unsupported, unsupported))
+}
+
+/// Explains a condition that is false. Without a branch, one about the branch is false for a reason that its text does not show.
+fn explain_false(expression: &str, branch: &str) -> (Reason, String) {
+    if branch.is_empty() && uses_branch(expression) {
+        let detail = format!(
+            "`{expression}` is false: the branch is not known, because the deployment names none, or the pipeline has no \
+             repository to look it up in"
+        );
+        return (Reason::BranchUnknown, detail);
+    }
+    (Reason::ConditionFalse, format!("`{expression}` is false"))
 }
 
 fn is_for_sessions_only(input: &PlanInput, stage: &Stage) -> bool {

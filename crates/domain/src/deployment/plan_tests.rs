@@ -94,6 +94,30 @@ fn outcomes_that_are_certain_are_planned() {
     assert_eq!(outcomes(None), [None, skipped, unsupported]);
 }
 
+/// Without a repository, a branch that was named does not count, and `branch == "main"` is false for a deployment of `main`.
+#[test]
+fn a_condition_about_an_unknown_branch_explains_why_it_is_false() {
+    let condition = r#"branch == "main""#;
+    let mut definition = parse(SHOP).unwrap();
+    let mut planned = |condition: &str, branch: &str| {
+        definition.stages[0].condition = Some(condition.to_owned());
+        let input = PlanInput { branch: branch.to_owned(), ..input(Purpose::Pipeline, None) };
+        let stage = plan(&definition, &input).unwrap().stages.remove(0);
+        let (status, reason) = stage.planned_outcome.unwrap();
+        assert_eq!(status, StageStatus::Skipped);
+        (reason, stage.detail.unwrap())
+    };
+    let unknown = "`branch == \"main\"` is false: the branch is not known, because the deployment names none, or the pipeline \
+                   has no repository to look it up in";
+    assert_eq!(planned(condition, ""), (Reason::BranchUnknown, unknown.to_owned()));
+    for (condition, branch) in
+        [(condition, "fix-1"), ("pipeline == 'other'", ""), ("pipeline == 'branch'", "")]
+    {
+        let expected = (Reason::ConditionFalse, format!("`{condition}` is false"));
+        assert_eq!(planned(condition, branch), expected);
+    }
+}
+
 #[test]
 fn a_stage_for_sessions_is_skipped_by_a_deployment_of_the_pipeline() {
     let definition = parse(

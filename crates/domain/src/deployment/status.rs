@@ -157,6 +157,8 @@ pub enum Reason {
     ImageNotFound,
     /// The stage's pool takes no jobs of this pipeline, or none that deploy to this environment.
     PoolRestricted,
+    /// A stage that it needs has left something, and ran in a pool that takes more jobs than its own.
+    InputRefused,
     /// A step uses a secret that does not exist for its pipeline and environment.
     SecretMissing,
     /// A rule of a secret denies it to a step.
@@ -182,6 +184,8 @@ pub enum Reason {
     /// An operator or an admin ended the job without its runner.
     GivenUp,
     ConditionFalse,
+    /// The stage's `if` is false, and is about the branch, which is not known.
+    BranchUnknown,
     /// The stage is restricted to sessions of ephemeral environments.
     OnlyEphemeral,
     UpstreamFailed,
@@ -214,6 +218,7 @@ text_enum!(Reason {
     CheckoutHostNotAllowed = "checkout_host_not_allowed",
     ImageNotFound = "image_not_found",
     PoolRestricted = "pool_restricted",
+    InputRefused = "input_refused",
     SecretMissing = "secret_missing",
     SecretDenied = "secret_denied",
     DeployDenied = "deploy_denied",
@@ -228,6 +233,7 @@ text_enum!(Reason {
     Abandoned = "abandoned",
     GivenUp = "given_up",
     ConditionFalse = "condition_false",
+    BranchUnknown = "branch_unknown",
     OnlyEphemeral = "only_ephemeral",
     UpstreamFailed = "upstream_failed",
     UpstreamSkipped = "upstream_skipped",

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use super::repository::RepositoryPattern;
-use super::{ForgeKind, InvalidPattern};
+use super::{ForgeKind, InvalidPattern, RepositoryPattern};
 use crate::service_address::{InvalidServiceAddress, ServiceAddress};
 
 /// The address of a forge's API, without a slash at its end. Whether its host may be connected to is checked when it is

@@ -7,7 +7,8 @@ mod repository;
 use crate::text_enum::text_enum;
 
 pub use self::address::{ForgeAddress, InvalidForgeAddress};
-pub use self::repository::{ForgeRepository, InvalidPattern, RepositoryPattern};
+pub use self::repository::{ForgeRepository, pattern};
+pub use crate::repository_pattern::{InvalidPattern, RepositoryPattern};
 
 /// The maximum number of forges in an organization.
 pub const MAX_FORGES: i64 = 50;
@@ -47,8 +48,7 @@ pub fn serving<'a, T>(
 ) -> Option<T> {
     let mut best: Option<(usize, T)> = None;
     for (forge, patterns) in forges {
-        let matching = patterns.iter().filter(|pattern| pattern.matches(repository));
-        let Some(parts) = matching.map(RepositoryPattern::parts).max() else { continue };
+        let Some(parts) = RepositoryPattern::most_specific(patterns, repository.path()) else { continue };
         if best.as_ref().is_none_or(|(most, _)| parts > *most) {
             best = Some((parts, forge));
         }

@@ -1,7 +1,7 @@
 //! Where a model is reached.
 
 use crate::service_address::{InvalidServiceAddress, ServiceAddress};
-use crate::text::is_hidden;
+use crate::text::is_hidden_in_name;
 use crate::text_enum::text_enum;
 
 const MAX_MODEL_CHARACTERS: usize = 200;
@@ -48,7 +48,8 @@ pub enum InvalidEndpoint {
 
 /// Checks the name that a provider has for a model.
 pub fn check_model_name(name: &str) -> Result<(), InvalidEndpoint> {
-    let is_valid = (1..=MAX_MODEL_CHARACTERS).contains(&name.chars().count()) && !name.chars().any(is_hidden);
+    let is_valid =
+        (1..=MAX_MODEL_CHARACTERS).contains(&name.chars().count()) && !name.chars().any(is_hidden_in_name);
     if is_valid { Ok(()) } else { Err(InvalidEndpoint::Model) }
 }
 
@@ -121,6 +122,7 @@ mod tests {
             ("https://a.example/v1", "", InvalidEndpoint::Model),
             ("https://a.example/v1", "a\nb", InvalidEndpoint::Model),
             ("https://a.example/v1", "a\u{202e}b", InvalidEndpoint::Model),
+            ("https://a.example/v1", "a\u{200b}b", InvalidEndpoint::Model),
             ("https://a.example/v1", &long, InvalidEndpoint::Model),
         ] {
             let endpoint = Endpoint::new(ModelProtocol::OpenAi, url, model);

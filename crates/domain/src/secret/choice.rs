@@ -7,6 +7,7 @@ use super::policy::{Policy, Usage};
 use super::scope::SecretScope;
 use crate::deployment::Reason;
 use crate::id::{OrganizationId, PipelineId, SecretId};
+use crate::repository_pattern::{RepositoryPath, RepositoryPattern};
 use crate::runner_pool::names_environment;
 use crate::text_enum::text_enum;
 
@@ -46,6 +47,8 @@ pub enum Rule {
     Environments,
     Pools,
     Branches,
+    /// The credential is for other repositories.
+    Repositories,
     /// The secret is for the platform itself.
     Usage,
 }
@@ -55,6 +58,7 @@ text_enum!(Rule {
     Environments = "environments",
     Pools = "pools",
     Branches = "branches",
+    Repositories = "repositories",
     Usage = "use",
 });
 
@@ -84,24 +88,38 @@ pub fn choose<'a>(
     }
 }
 
-/// Chooses among the credentials of the platform for one use. Returns `None` if there is none. Of several with
-/// the same scope it is the oldest.
+/// Chooses among the credentials of the platform for one use. Returns `None` if there is none. `repository` is the one that
+/// is fetched, if it is known.
+///
+/// Of those whose `repositories` it matches, it is the one with the narrowest scope, then the one with the most specific
+/// pattern, then the oldest. If all of them are for other repositories, the narrowest one is denied.
 pub fn choose_credential<'a>(
     place: &Place<'_>,
+    repository: Option<&RepositoryPath>,
     candidates: impl IntoIterator<Item = &'a Candidate>,
 ) -> Result<Option<&'a Candidate>, Refusal> {
     let narrowest = candidates
         .into_iter()
         .filter_map(|candidate| {
             let narrowness = candidate.scope.narrowness(place.pipeline, place.environment)?;
-            Some(((narrowness, Reverse(candidate.id)), candidate))
+            let specificity = specificity(&candidate.policy, repository);
+            Some(((specificity.is_some(), narrowness, specificity, Reverse(candidate.id)), candidate))
         })
         .max_by_key(|(order, _)| *order);
-    let Some((_, chosen)) = narrowest else { return Ok(None) };
+    let Some(((is_for_repository, ..), chosen)) = narrowest else { return Ok(None) };
+    if !is_for_repository {
+        return Err(Refusal::Denied(chosen.id, Rule::Repositories));
+    }
     match denied_by_policy(&chosen.policy, place) {
         Some(rule) => Err(Refusal::Denied(chosen.id, rule)),
         None => Ok(Some(chosen)),
     }
+}
+
+/// Returns how specifically a credential names the repository: 0 if it is for all of its host. `None` if it is for others.
+fn specificity(policy: &Policy, repository: Option<&RepositoryPath>) -> Option<usize> {
+    let Some(patterns) = &policy.repositories else { return Some(0) };
+    RepositoryPattern::most_specific(patterns, repository?)
 }
 
 fn denied_by(secret: &Candidate, place: &Place<'_>) -> Option<Rule> {
@@ -109,7 +127,8 @@ fn denied_by(secret: &Candidate, place: &Place<'_>) -> Option<Rule> {
 }
 
 fn denied_by_policy(policy: &Policy, place: &Place<'_>) -> Option<Rule> {
-    let Policy { pipelines, environments, pools, branches } = policy;
+    // `repositories` takes part in the choice.
+    let Policy { pipelines, environments, pools, branches, repositories: _ } = policy;
     if pipelines.as_ref().is_some_and(|named| !named.contains(&place.pipeline)) {
         return Some(Rule::Pipelines);
     }
@@ -135,6 +154,11 @@ fn denied_by_policy(policy: &Policy, place: &Place<'_>) -> Option<Rule> {
 }
 
 impl Refusal {
+    /// Returns whether a rule of this secret denies it.
+    pub fn is_of(&self, secret: SecretId) -> bool {
+        matches!(self, Self::Denied(denied, _) if *denied == secret)
+    }
+
     /// Returns the reason for which the stage fails.
     pub const fn reason(&self) -> Reason {
         match self {
@@ -165,6 +189,9 @@ impl Refusal {
                 }
                 _ => "no branch was proven for this commit: name one when you deploy".to_owned(),
             },
+            Rule::Repositories => {
+                "it does not name the repository that is fetched, or the runner is too old to state which one that is".to_owned()
+            }
             Rule::Usage => "it is for checkouts or images only, and no step gets it".to_owned(),
         };
         format!("the secret `{name}` ({id}) is denied by its rule `{rule}`: {found}")
@@ -234,6 +261,7 @@ mod tests {
             environments: names(&["qa", "pr-*"]),
             pools: names(&["default"]),
             branches: names(&["main", "hotfix"]),
+            repositories: None,
         };
         let denied = |policy: Policy, place: &Place<'_>| match choose(place, [&with(policy)]) {
             Ok(_) => None,
@@ -276,7 +304,7 @@ mod tests {
             secret(12, SecretScope::Pipeline(pipeline(ONE))),
         );
         let chosen = |all: &[&Candidate]| {
-            let found = choose_credential(&place("qa"), all.iter().copied());
+            let found = choose_credential(&place("qa"), None, all.iter().copied());
             found.map(|found| found.map(|candidate| candidate.id.uuid().as_u128()))
         };
         assert_eq!(chosen(&[]), Ok(None));
@@ -285,6 +313,43 @@ mod tests {
         let policy = Policy { pools: names(&["other"]), ..Policy::default() };
         let denied = Candidate { policy, ..older.clone() };
         assert_eq!(chosen(&[&everywhere, &denied]), Err(Refusal::Denied(older.id, Rule::Pools)));
+    }
+
+    #[test]
+    fn a_credential_is_chosen_by_repository() {
+        let of = |id, scope, patterns: &[&str]| {
+            let patterns = patterns.iter().map(|text| RepositoryPattern::new(text).unwrap());
+            let policy = Policy { repositories: Some(patterns.collect()), ..Policy::default() };
+            Candidate { policy, ..secret(id, scope) }
+        };
+        let own = || SecretScope::Pipeline(pipeline(ONE));
+        let acme = of(10, SecretScope::Organization, &["git.test/acme", "git.test/oss"]);
+        let shop = of(11, SecretScope::Organization, &["git.test/acme/shop"]);
+        let any = secret(12, SecretScope::Organization);
+        let web = of(13, own(), &["git.test/acme/web"]);
+        let all = [&acme, &shop, &any, &web];
+        let chosen = |address: &str, candidates: &[&Candidate]| {
+            let path = RepositoryPath::parse(address);
+            let found = choose_credential(&place("qa"), path.as_ref(), candidates.iter().copied());
+            found.map(|found| found.map(|candidate| candidate.id.uuid().as_u128()))
+        };
+        for (address, expected) in [
+            ("https://git.test/acme/shop", 11),
+            ("https://git.test/acme/other", 10),
+            ("https://git.test/evil/shop", 12),
+            // The pipeline's own credential comes first where it is for this repository.
+            ("https://git.test/acme/web", 13),
+            ("not known", 12),
+        ] {
+            assert_eq!(chosen(address, &all), Ok(Some(expected)), "{address}");
+        }
+        let own_for_all = secret(14, own());
+        assert_eq!(chosen("https://git.test/acme/shop", &[&shop, &own_for_all]), Ok(Some(14)));
+        for address in ["https://git.test/evil/shop", "https://evil.test/acme/shop", "not known"] {
+            let denied = |secret: &Candidate| Err(Refusal::Denied(secret.id, Rule::Repositories));
+            assert_eq!(chosen(address, &[&acme, &shop]), denied(&acme), "{address}");
+            assert_eq!(chosen(address, &[&acme, &web]), denied(&web), "{address}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Secrets: values that steps get and that no user can read back. Which of several secrets of one name a step
 //! gets, and whether it may have it, is decided here; sealing is the job of the crate `keys`.
 
+mod checkout;
 mod choice;
 mod policy;
 mod scope;
@@ -8,13 +9,14 @@ mod sealed;
 mod value;
 mod version;
 
+pub use self::checkout::Checkout;
 pub use self::choice::{Branch, Candidate, Place, Refusal, Rule, choose, choose_credential};
 pub use self::policy::{InvalidPolicy, MAX_ENTRIES, Policy, Usage, UsageKind};
 pub use self::scope::{InvalidScope, ScopeKind, SecretScope};
 pub use self::sealed::{
     CredentialPlace, ForgeCredentialPlace, ModelCredentialPlace, SealedValue, ValuePlace, WrappedKey,
 };
-pub use self::value::{InvalidValue, MAX_BYTES, MAX_STEP_BYTES, MIN_BYTES, Secret};
+pub use self::value::{InvalidValue, MAX_BYTES, MAX_STEP_BYTES, MIN_CHARACTERS, Secret};
 pub use self::version::{VersionRefusal, VersionStatus, activated, destroyed};
 
 use crate::id::SecretId;

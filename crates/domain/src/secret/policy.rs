@@ -5,6 +5,7 @@ use url::Url;
 
 use super::scope::{ScopeKind, SecretScope};
 use crate::id::PipelineId;
+use crate::repository_pattern::RepositoryPattern;
 use crate::runner_pool::is_environment;
 use crate::text::Branch;
 use crate::text_enum::text_enum;
@@ -27,6 +28,9 @@ pub struct Policy {
     /// The commit must have been proven to be on one of these branches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branches: Option<Vec<String>>,
+    /// Only of a credential for checkouts: the repositories that it is for. All of its host, if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repositories: Option<Vec<RepositoryPattern>>,
 }
 
 /// What the platform itself uses a secret for. No step gets such a secret.
@@ -58,6 +62,10 @@ pub enum InvalidPolicy {
     Pool(String),
     #[error("`{0}` is not the name of a branch")]
     Branch(String),
+    #[error("mean something only for a secret with `use: {{kind: checkout}}`: leave them out")]
+    RepositoriesWithoutCheckout,
+    #[error("`{0}` must begin with the host of `use`, as it is written there")]
+    RepositoryHost(String),
     #[error("are named by the scope already: leave them out")]
     PipelinesOfScope,
     #[error(
@@ -77,6 +85,7 @@ impl InvalidPolicy {
             Self::Environment(_) => "/policy/environments",
             Self::Pool(_) => "/policy/pools",
             Self::Branch(_) => "/policy/branches",
+            Self::RepositoriesWithoutCheckout | Self::RepositoryHost(_) => "/policy/repositories",
             Self::PipelinesOfScope | Self::PipelinesMissing => "/policy/pipelines",
             Self::Host => "/use/host",
         }
@@ -105,11 +114,12 @@ impl Usage {
 
 impl Policy {
     /// Checks the rules and sorts their entries. The result depends on what is set, not on its order.
-    pub fn checked(mut self, scope: &SecretScope, has_usage: bool) -> Result<Self, InvalidPolicy> {
+    pub fn checked(mut self, scope: &SecretScope, usage: Option<&Usage>) -> Result<Self, InvalidPolicy> {
         sort(&mut self.pipelines, "/policy/pipelines")?;
         sort(&mut self.environments, "/policy/environments")?;
         sort(&mut self.pools, "/policy/pools")?;
         sort(&mut self.branches, "/policy/branches")?;
+        sort(&mut self.repositories, "/policy/repositories")?;
         if let Some(wrong) = find(&self.environments, |name| !is_environment(name)) {
             return Err(InvalidPolicy::Environment(wrong));
         }
@@ -119,13 +129,34 @@ impl Policy {
         if let Some(wrong) = find(&self.branches, |name| Branch::new(name).is_err()) {
             return Err(InvalidPolicy::Branch(wrong));
         }
+        if let Some(patterns) = &self.repositories {
+            let Some(usage) = usage.filter(|usage| usage.kind == UsageKind::Checkout) else {
+                return Err(InvalidPolicy::RepositoriesWithoutCheckout);
+            };
+            if let Some(wrong) = patterns.iter().find(|pattern| pattern.host() != usage.host) {
+                return Err(InvalidPolicy::RepositoryHost(wrong.as_str().to_owned()));
+            }
+        }
         let needs_pipelines =
-            has_usage || self.environments.is_some() || self.pools.is_some() || self.branches.is_some();
+            usage.is_some() || self.environments.is_some() || self.pools.is_some() || self.branches.is_some();
         match (scope.kind(), &self.pipelines) {
             (ScopeKind::Organization, None) if needs_pipelines => Err(InvalidPolicy::PipelinesMissing),
             (ScopeKind::Pipeline | ScopeKind::Environment, Some(_)) => Err(InvalidPolicy::PipelinesOfScope),
             _ => Ok(self),
         }
+    }
+}
+
+impl Usage {
+    /// Returns whether a credential with this use and policy lets a member who edits a pipeline read every repository
+    /// of a host, although an admin has created it for several pipelines.
+    pub fn is_for_all_repositories(&self, scope: &SecretScope, policy: &Policy) -> bool {
+        self.kind == UsageKind::Checkout
+            && scope.kind() == ScopeKind::Organization
+            && policy
+                .repositories
+                .as_ref()
+                .is_none_or(|named| named.iter().any(|pattern| pattern.parts() == 1))
     }
 }
 
@@ -171,15 +202,19 @@ mod tests {
             |policy| policy.branches = names(&["main"]),
         ];
         for rule in rules {
-            assert_eq!(with(rule).checked(&everywhere, false), Err(InvalidPolicy::PipelinesMissing));
-            assert!(with(rule).checked(&SecretScope::Pipeline(pipeline()), false).is_ok());
+            assert_eq!(with(rule).checked(&everywhere, None), Err(InvalidPolicy::PipelinesMissing));
+            assert!(with(rule).checked(&SecretScope::Pipeline(pipeline()), None).is_ok());
             let named = Policy { pipelines: Some(vec![pipeline()]), ..with(rule) };
-            assert!(named.checked(&everywhere, false).is_ok());
+            assert!(named.checked(&everywhere, None).is_ok());
         }
-        assert_eq!(Policy::default().checked(&everywhere, true), Err(InvalidPolicy::PipelinesMissing));
-        assert_eq!(Policy::default().checked(&everywhere, false), Ok(Policy::default()));
+        let usage = Usage::new(UsageKind::Checkout, "git.test").unwrap();
+        assert_eq!(
+            Policy::default().checked(&everywhere, Some(&usage)),
+            Err(InvalidPolicy::PipelinesMissing)
+        );
+        assert_eq!(Policy::default().checked(&everywhere, None), Ok(Policy::default()));
         let named = Policy { pipelines: Some(vec![pipeline()]), ..Policy::default() };
-        let found = named.checked(&SecretScope::Pipeline(pipeline()), false);
+        let found = named.checked(&SecretScope::Pipeline(pipeline()), None);
         assert_eq!(found, Err(InvalidPolicy::PipelinesOfScope));
     }
 
@@ -187,12 +222,47 @@ mod tests {
     fn entries_are_checked_and_sorted() {
         let scope = SecretScope::Pipeline(pipeline());
         let environments = |given: &[&str]| Policy { environments: names(given), ..Policy::default() };
-        let sorted = environments(&["qa", "none", "pr-*", "qa"]).checked(&scope, false).unwrap();
+        let sorted = environments(&["qa", "none", "pr-*", "qa"]).checked(&scope, None).unwrap();
         assert_eq!(sorted.environments, names(&["none", "pr-*", "qa"]));
-        let found = environments(&["a b"]).checked(&scope, false);
+        let found = environments(&["a b"]).checked(&scope, None);
         assert_eq!(found, Err(InvalidPolicy::Environment("a b".to_owned())));
-        let found = environments(&[]).checked(&scope, false);
+        let found = environments(&[]).checked(&scope, None);
         assert_eq!(found, Err(InvalidPolicy::Count("/policy/environments")));
+    }
+
+    #[test]
+    fn repositories_are_those_of_the_host_of_a_checkout() {
+        let scope = SecretScope::Pipeline(pipeline());
+        let usage = |kind| Usage::new(kind, "git.test:8443").unwrap();
+        let (checkout, registry) = (usage(UsageKind::Checkout), usage(UsageKind::Registry));
+        let only = |texts: &[&str]| {
+            let patterns = texts.iter().map(|text| RepositoryPattern::new(text).unwrap());
+            Policy { repositories: Some(patterns.collect()), ..Policy::default() }
+        };
+        let acme = only(&["git.test:8443/Acme", "git.test:8443/acme"]);
+        let checked = acme.clone().checked(&scope, Some(&checkout)).unwrap();
+        assert_eq!(checked, only(&["git.test:8443/acme"]));
+        let saved = serde_json::to_value(&checked).unwrap();
+        assert_eq!(saved, serde_json::json!({ "repositories": ["git.test:8443/acme"] }));
+        assert_eq!(serde_json::from_value::<Policy>(saved).unwrap(), checked);
+        for usage in [None, Some(&registry)] {
+            let found = acme.clone().checked(&scope, usage);
+            assert_eq!(found, Err(InvalidPolicy::RepositoriesWithoutCheckout));
+        }
+        for other in ["git.test/acme", "evil.test:8443/acme"] {
+            let found = only(&["git.test:8443/acme", other]).checked(&scope, Some(&checkout));
+            assert_eq!(found, Err(InvalidPolicy::RepositoryHost(other.to_owned())));
+        }
+        let found = only(&[]).checked(&scope, Some(&checkout));
+        assert_eq!(found, Err(InvalidPolicy::Count("/policy/repositories")));
+
+        let everywhere = SecretScope::Organization;
+        let all = Policy::default();
+        assert!(checkout.is_for_all_repositories(&everywhere, &all));
+        assert!(!checkout.is_for_all_repositories(&scope, &all));
+        assert!(!checkout.is_for_all_repositories(&everywhere, &acme));
+        assert!(checkout.is_for_all_repositories(&everywhere, &only(&["git.test:8443"])));
+        assert!(!registry.is_for_all_repositories(&everywhere, &all));
     }
 
     #[test]

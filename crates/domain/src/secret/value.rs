@@ -3,8 +3,9 @@
 
 use zeroize::Zeroizing;
 
-/// A shorter value can't be masked in logs: it would be found everywhere.
-pub const MIN_BYTES: usize = 6;
+/// A shorter value can't be masked in logs: it would be found everywhere. Bytes that aren't UTF-8 count as one
+/// character each.
+pub const MIN_CHARACTERS: usize = 6;
 pub const MAX_BYTES: usize = 64 * 1024;
 /// The most that all secrets of one step have together.
 pub const MAX_STEP_BYTES: usize = 256 * 1024;
@@ -15,7 +16,9 @@ pub struct Secret(Zeroizing<Vec<u8>>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidValue {
-    #[error("must have {MIN_BYTES} to {MAX_BYTES} bytes: a shorter value could not be masked in logs")]
+    #[error(
+        "must have at least {MIN_CHARACTERS} characters and at most {MAX_BYTES} bytes: a shorter value could not be masked in logs"
+    )]
     Length,
     #[error("must not contain NUL: it can't be the value of an environment variable")]
     Nul,
@@ -24,7 +27,8 @@ pub enum InvalidValue {
 impl Secret {
     pub fn new(bytes: Vec<u8>) -> Result<Self, InvalidValue> {
         let value = Self::from_opened(Zeroizing::new(bytes));
-        if !(MIN_BYTES..=MAX_BYTES).contains(&value.0.len()) {
+        let characters = str::from_utf8(&value.0).map_or(value.0.len(), |text| text.chars().count());
+        if characters < MIN_CHARACTERS || value.0.len() > MAX_BYTES {
             return Err(InvalidValue::Length);
         }
         if value.0.contains(&0) {
@@ -58,11 +62,12 @@ mod tests {
     #[test]
     fn a_value_can_be_masked_and_fits_into_a_variable() {
         for (bytes, expected) in [
-            (vec![b'x'; MIN_BYTES - 1], Some(InvalidValue::Length)),
-            (vec![b'x'; MIN_BYTES], None),
+            (vec![b'x'; MIN_CHARACTERS - 1], Some(InvalidValue::Length)),
+            (vec![b'x'; MIN_CHARACTERS], None),
             (vec![b'x'; MAX_BYTES], None),
             (vec![b'x'; MAX_BYTES + 1], Some(InvalidValue::Length)),
             (b"hunter\x002".to_vec(), Some(InvalidValue::Nul)),
+            ("(\u{bc}>v\u{f9}".as_bytes().to_vec(), Some(InvalidValue::Length)),
             ("pässwort\n".as_bytes().to_vec(), None),
             (vec![0xff; 10], None),
         ] {

@@ -142,6 +142,27 @@ fn named() {
             None,
         ),
         invalid(
+            qa("queue: {}"),
+            (3, 12),
+            "/ephemeralEnvironments/qa-1/queue/maxStay",
+            "needs a `maxStay`",
+            None,
+        ),
+        invalid(
+            qa("queue: {maxStay: 119s}"),
+            (3, 22),
+            "/ephemeralEnvironments/qa-1/queue/maxStay",
+            "`2m` at least",
+            None,
+        ),
+        invalid(
+            qa("queue: {maxStay: 25h}"),
+            (3, 22),
+            "/ephemeralEnvironments/qa-1/queue/maxStay",
+            "at most",
+            None,
+        ),
+        invalid(
             qa("labels: [QA]"),
             (3, 14),
             "/ephemeralEnvironments/qa-1/labels/0",

@@ -1,6 +1,7 @@
 //! The public interface of pipeline definitions: what is accepted, what is rejected with which message, and
 //! the schema.
 
+mod accept_from;
 mod cleaning;
 mod conditions;
 mod invalid_approvals;

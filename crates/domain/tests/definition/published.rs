@@ -27,6 +27,38 @@ fn every_demo_is_valid() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// The dashboard shows lines to add to a definition where there is nothing yet. They are files, so that all of them are
+/// checked here; `deploy` is a stage of the reader's.
+#[test]
+fn every_example_of_the_dashboard_is_valid() -> Result<(), Box<dyn Error>> {
+    const REST: &str = "stages:\n  deploy:\n    steps:\n      - image: alpine\n        run: ./deploy\n";
+    let mut examples = 0;
+    for path in files(&repository().join("dashboard/src"))? {
+        let name = path.to_string_lossy();
+        if name.ends_with(".yaml") {
+            assert_valid(&path, &(fs::read_to_string(&path)? + REST));
+            examples += 1;
+        } else if (name.ends_with(".ts") || name.ends_with(".tsx")) && !name.ends_with("schema.gen.ts") {
+            let code = fs::read_to_string(&path)?;
+            for key in ["environments", "ephemeralEnvironments", "environmentTemplates", "stages", "steps"] {
+                let is_inline = code.contains(&format!("{key}:\\n")) || code.contains(&format!("`{key}:\n"));
+                assert!(!is_inline, "{name}: move this example to a file in texts/en/examples");
+            }
+        }
+    }
+    assert!(examples >= 3, "{examples}");
+    Ok(())
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() { found.extend(files(&path)?) } else { found.push(path) }
+    }
+    Ok(found)
+}
+
 /// The page contains complete definitions, then one with mistakes and the response to it.
 #[test]
 fn the_documentation_is_correct() -> Result<(), Box<dyn Error>> {

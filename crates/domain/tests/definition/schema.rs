@@ -51,7 +51,7 @@ fn every_field_is_described() -> Result<(), Box<dyn Error>> {
             fields += 1;
         }
     }
-    assert_eq!(fields, 73);
+    assert_eq!(fields, 76);
     assert!(!schema.to_string().contains("\"null\""));
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Valid definitions and their checked form.
 
 use greenroom_domain::definition::{
-    Approval, Definition, Diagnostic, ForceReason, ForceRule, HandoverRule, OverrideRole, Scalar, StepWork,
-    parse,
+    Approval, Definition, Diagnostic, ForceReason, ForceRule, HandoverRule, OverrideRole, QueueRule, Scalar,
+    StepWork, parse,
 };
 use greenroom_domain::role::Role;
 
@@ -147,17 +147,22 @@ fn harmless_variations() {
 }
 
 #[test]
-fn rules_of_force_and_hand_over() -> Result<(), Vec<Diagnostic>> {
-    let definition = parse(&qa("force: {role: admin, reason: required}\n    handover: {grace: 10m}"))?;
+fn rules_of_force_hand_over_and_queue() -> Result<(), Vec<Diagnostic>> {
+    let definition = parse(&qa(
+        "force: {role: admin, reason: required}\n    handover: {grace: 10m}\n    queue: {maxStay: 1h 30m}",
+    ))?;
     let settings = &definition.ephemeral_environments[0].settings;
     assert_eq!(settings.force, Some(ForceRule { role: Role::Admin, reason: Some(ForceReason::Required) }));
     assert_eq!(settings.handover, Some(HandoverRule { grace_seconds: 600 }));
+    assert_eq!(settings.queue, Some(QueueRule { max_stay_seconds: 5_400 }));
     let shown = serde_json::to_value(settings).unwrap_or_default();
     assert_eq!(shown["force"], serde_json::json!({ "role": "admin", "reason": "required" }));
     assert_eq!(shown["handover"], serde_json::json!({ "graceSeconds": 600 }));
+    assert_eq!(shown["queue"], serde_json::json!({ "maxStaySeconds": 5_400 }));
     // Definitions that were stored before these rules are still valid.
     let without = parse(&qa("force: {role: admin}"))?;
     let stored = serde_json::to_value(&without.ephemeral_environments[0].settings).unwrap_or_default();
     assert_eq!((stored.get("handover"), stored["force"].get("reason")), (None, None));
+    assert_eq!(stored.get("queue"), None);
     Ok(())
 }

@@ -4,13 +4,17 @@ mod system;
 
 use greenroom_domain::environment::{EnvironmentState, LockCommand, settle};
 use greenroom_domain::id::SessionId;
+use greenroom_domain::queue::{HEARTBEAT_TIMEOUT, Waiter};
 use greenroom_domain::session::SessionStatus;
 use jiff::SignedDuration;
 use stateright::{Model, Property};
 
 /// A tick is as long as the first lease of a grant from the queue: a turn is missed after one tick, and a
-/// heartbeat times out after three.
+/// heartbeat of a program times out after three.
 const TICK: i64 = 60;
+
+/// A person's place is kept this long without a heartbeat: it is lost one tick later.
+const MAX_STAY_TICKS: u8 = 3;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Clients {
@@ -249,6 +253,17 @@ impl Model for Clients {
                 system.has(SessionStatus::Overridden)
             }),
             Property::sometimes("a turn is missed", |_, system: &System| system.has(SessionStatus::Canceled)),
+            Property::sometimes(
+                "a person waits longer than a program could",
+                |model: &Self, system: &System| {
+                    model.ticks < MAX_STAY_TICKS
+                        || system.environments.iter().any(|environment| {
+                            let silence = |waiter: &Waiter| system.time().duration_since(waiter.heartbeat_at);
+                            let mut present = environment.state.queue.present(system.time());
+                            present.any(|waiter| silence(waiter) > HEARTBEAT_TIMEOUT)
+                        })
+                },
+            ),
             Property::sometimes("a request for hand-over lapses", |model: &Self, system: &System| {
                 !model.handover || system.environments.iter().any(|environment| environment.lapsed)
             }),

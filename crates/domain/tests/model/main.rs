@@ -1,10 +1,12 @@
 //! Model checking. Of the lock and its queue: every order of the actions of three clients on two environments,
 //! with expiring leases, take-over by force, waiters whose heartbeat times out, and clients that crash. Of approvals
-//! (`approvals`): every order of votes, retries, changes, freezes and time.
+//! (`approvals`): every order of votes, retries, changes, freezes and time. Of weekly freezes (`freezes`): every minute of
+//! two years. They take optimized code, and are a run of their own (CONTRIBUTING.md, Tests).
 #![expect(clippy::unwrap_used, reason = "tests may panic")]
 
 mod approvals;
 mod clients;
+mod freezes;
 mod places;
 
 use stateright::{Checker, Model};

@@ -7,9 +7,13 @@ use greenroom_domain::lock::Claim;
 use greenroom_domain::owner::Owner;
 use greenroom_domain::queue::{MAX_PLACES_PER_ENVIRONMENT, MAX_PLACES_PER_USER, SETTLE_BATCH_SIZE};
 use greenroom_domain::rights::Barred;
+use greenroom_domain::session::SessionEnd;
 use greenroom_domain::token::TokenKind;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
+
+/// So short that the lease of a crowd's holder outlasts it.
+const MAX_STAY: SignedDuration = SignedDuration::from_secs(120);
 
 fn claim(session: u128, user: u128, kind: TokenKind) -> Claim<'static> {
     let terms =
@@ -20,6 +24,7 @@ fn claim(session: u128, user: u128, kind: TokenKind) -> Claim<'static> {
         lineage: &[],
         kind,
         terms,
+        max_stay: MAX_STAY,
         can_force: false,
         places: 0,
         is_at_session_limit: false,
@@ -55,6 +60,44 @@ fn a_person_has_one_place_and_programs_have_several() {
     // The limit of programs does not apply to a person.
     let person = Claim { places: MAX_PLACES_PER_USER, ..claim(12, 3, TokenKind::User) };
     assert!(apply(state, at(1), LockCommand::Queue(person)).2.is_ok());
+}
+
+#[test]
+fn a_person_keeps_a_place_longer_than_a_program() {
+    let stay = SignedDuration::from_mins(50);
+    let person = Claim { max_stay: stay, ..claim(2, 2, TokenKind::User) };
+    let programs = [(3_u128, TokenKind::Ci), (4, TokenKind::Agent)];
+    let (mut state, _, _) = apply(crowd(0), at(0), LockCommand::Queue(person));
+    for (session, kind) in programs {
+        let program = Claim { max_stay: stay, ..claim(session, session, kind) };
+        state = apply(state, at(0), LockCommand::Queue(program)).0;
+    }
+    let canceled =
+        |session: u128| Effect::Ended { session: Uuid::from_u128(session).into(), end: SessionEnd::Canceled };
+    assert_eq!(state.next_due_at(), Some(at(120)), "the programs are due first");
+    let (state, effects) = settle(state, at(121));
+    assert_eq!(effects, [canceled(3), canceled(4)]);
+    assert_eq!(state.next_due_at(), Some(at(3_000)));
+    // A heartbeat starts the whole stay again.
+    let (again, _, _) = apply(state.clone(), at(2_000), LockCommand::StreamHeartbeat(person.session));
+    assert_eq!(settle(again, at(3_001)).1, []);
+    let (kept, effects) = settle(state.clone(), at(3_000));
+    assert_eq!((kept.queue.len(), effects), (1, Vec::new()));
+    assert_eq!(settle(state, at(3_001)).1, [canceled(2)]);
+}
+
+/// The turn of a person who is away has to be confirmed like any other one.
+#[test]
+fn a_person_who_is_away_misses_the_turn() {
+    let person = Claim { max_stay: SignedDuration::from_hours(4), ..claim(2, 2, TokenKind::User) };
+    let (state, _, _) = apply(crowd(0), at(0), LockCommand::Queue(person));
+    let holder = Uuid::from_u128(0).into();
+    let (state, _, _) = apply(state, at(600), LockCommand::Release(holder));
+    let held = state.lock.held.clone().unwrap();
+    assert_eq!((held.session, held.lease.expires_at, held.lease.confirmed), (person.session, at(660), false));
+    let (state, effects) = settle(state, at(660));
+    assert_eq!(effects, [Effect::Ended { session: person.session, end: SessionEnd::Canceled }]);
+    assert_eq!(state.lock.held, None);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
 use crate::server::{Server, greet, read_request};
-use crate::{client, get};
+use crate::{client, get, requester};
 
 /// A body of unknown length.
 const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -162,7 +162,7 @@ async fn a_use_can_state_another_bound() {
     for (max_response_bytes, is_complete) in [(5, true), (4, false)] {
         let request = Request::get(format!("http://{}/", server.address)).body(Vec::new()).unwrap();
         let bounds = Bounds { max_response_bytes, ..Bounds::default() };
-        let result = client("127.0.0.0/8").send(request, bounds).await;
+        let result = client("127.0.0.0/8").send(&requester(), request, bounds).await;
         assert_eq!(result.is_ok(), is_complete, "{result:?}");
     }
 }

@@ -18,7 +18,7 @@ pub struct Server {
 
 impl Server {
     /// Starts a server that calls `respond` with each connection.
-    pub async fn start<F>(address: &str, respond: fn(TcpStream) -> F) -> Self
+    pub async fn start<F>(address: &str, respond: impl Fn(TcpStream) -> F + Send + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {

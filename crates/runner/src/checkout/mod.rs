@@ -164,7 +164,7 @@ async fn grant(
     credentials: &impl Credentials,
 ) -> Result<Option<Grant>, CheckoutError> {
     let Some(origin) = Origin::parse(repository) else { return Ok(None) };
-    let credential = credentials.get(CredentialKind::Checkout, origin.host()).await?;
+    let credential = credentials.get(CredentialKind::Checkout, origin.host(), Some(repository)).await?;
     let folder = beside(workspace, "-credential");
     Ok(credential.map(|credential| Grant { credential, origin, folder }))
 }

@@ -14,12 +14,13 @@ use super::lease::Lease;
 use super::retry::retry_while_leased;
 use crate::credential::{Credential, CredentialError, Credentials};
 
-type Received = HashMap<(&'static str, String), Option<Arc<Credential>>>;
+/// By purpose, host and repository.
+type Received = HashMap<(&'static str, String, Option<String>), Option<Arc<Credential>>>;
 
 pub(super) struct PlatformCredentials<'a> {
     client: &'a JobClient,
     lease: &'a Lease,
-    /// The responses, so that each host is requested only once.
+    /// The responses, so that each repository is requested only once.
     received: Mutex<Received>,
 }
 
@@ -47,16 +48,18 @@ impl Credentials for PlatformCredentials<'_> {
         &self,
         kind: CredentialKind,
         host: &str,
+        repository: Option<&str>,
     ) -> Result<Option<Arc<Credential>>, CredentialError> {
         let purpose = match kind {
             CredentialKind::Checkout => "checkout",
             CredentialKind::Registry => "registry",
         };
-        let key = (purpose, host.to_owned());
+        let key = (purpose, host.to_owned(), repository.map(str::to_owned));
         if let Some(known) = self.lock(|received| received.get(&key).cloned()) {
             return Ok(known);
         }
-        let request = CredentialRequest { kind, host: host.to_owned() };
+        let (_, own_host, address) = key.clone();
+        let request = CredentialRequest { kind, host: own_host, repository: address };
         let response =
             retry_while_leased(self.lease, "credential", || self.client.credential(&request)).await;
         let response = response.map_err(|error| CredentialError {

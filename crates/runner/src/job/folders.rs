@@ -3,6 +3,8 @@
 //!
 //! ```text
 //! <work-dir>/lock                     locked by the runner that uses this folder
+//! <work-dir>/alive                    written again and again while the runner works, for health checks
+//! <work-dir>/greenroom-entry          the entrypoint, which is mounted into containers
 //! <work-dir>/steps/<digest>.tar       archives of steps of registries, kept for other jobs
 //! <work-dir>/jobs/<job>/workspace     shared by the steps
 //!                      /control       liveness file and scripts

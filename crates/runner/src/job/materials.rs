@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use greenroom_api_types::runner::{Artifact, Cache, Job};
 use greenroom_client::JobClient;
@@ -9,7 +10,7 @@ use greenroom_client::JobClient;
 use super::folders::JobFolder;
 use super::lease::Lease;
 use super::retry::{RequestFailure, retry_while_leased};
-use crate::archive;
+use crate::archive::{self, Unpacker};
 
 /// Errors of its methods are shown to users.
 pub struct Materials<'a> {
@@ -20,17 +21,23 @@ pub struct Materials<'a> {
 }
 
 impl Materials<'_> {
+    /// Returns what unpacks into the workspace. What is there now counts as checked out.
+    pub async fn unpacker(&self) -> Result<Arc<Unpacker>, String> {
+        let workspace = self.folder.workspace();
+        run_blocking(move || Unpacker::new(&workspace)).await.map(Arc::new)
+    }
+
     /// Unpacks the artifacts of earlier stages into the workspace.
-    pub async fn unpack_inputs(&self) -> Result<(), String> {
+    pub async fn unpack_inputs(&self, unpacker: &Arc<Unpacker>) -> Result<(), String> {
         for input in &self.job.inputs {
-            self.unpack_input(input).await.map_err(|error| {
+            self.unpack_input(input, unpacker).await.map_err(|error| {
                 format!("could not unpack the artifact of stage {}: {error}", input.stage)
             })?;
         }
         Ok(())
     }
 
-    async fn unpack_input(&self, input: &Artifact) -> Result<(), String> {
+    async fn unpack_input(&self, input: &Artifact, unpacker: &Arc<Unpacker>) -> Result<(), String> {
         let file = self.folder.archive("input");
         let get = || self.client.get_artifact(&input.artifact_id, &file);
         let sha256 =
@@ -38,15 +45,20 @@ impl Materials<'_> {
         if !sha256.eq_ignore_ascii_case(&input.sha256) {
             return Err(format!("expected the SHA-256 {}, got {sha256}", input.sha256));
         }
-        self.unpack(file).await
+        let (unpacker, paths) = (unpacker.clone(), input.paths.clone());
+        run_blocking(move || {
+            unpacker.artifact(&file, &paths)?;
+            std::fs::remove_file(file)
+        })
+        .await
     }
 
     /// Restores caches and returns the keys that were found. Caches are an optimization, so failures are only
     /// logged.
-    pub async fn restore_caches(&self) -> HashSet<&str> {
+    pub async fn restore_caches(&self, unpacker: &Arc<Unpacker>) -> HashSet<&str> {
         let mut found = HashSet::new();
         for cache in &self.job.caches {
-            match self.restore_cache(cache).await {
+            match self.restore_cache(cache, unpacker).await {
                 Ok(true) => {
                     found.insert(cache.key.as_str());
                 }
@@ -57,15 +69,15 @@ impl Materials<'_> {
         found
     }
 
-    async fn restore_cache(&self, cache: &Cache) -> Result<bool, String> {
+    async fn restore_cache(&self, cache: &Cache, unpacker: &Arc<Unpacker>) -> Result<bool, String> {
         let file = self.folder.archive("cache");
         let get = || self.client.get_cache(&cache.key, &file);
         let found =
             retry_while_leased(self.lease, "get cache", get).await.map_err(|error| error.to_string())?;
         if found.is_some() {
-            let (workspace, paths) = (self.folder.workspace(), cache.paths.clone());
+            let (unpacker, paths) = (unpacker.clone(), cache.paths.clone());
             run_blocking(move || {
-                archive::unpack_within(&file, &workspace, &paths)?;
+                unpacker.cache(&file, &paths)?;
                 std::fs::remove_file(file)
             })
             .await?;
@@ -102,15 +114,6 @@ impl Materials<'_> {
                 tracing::warn!(cache = cache.key, error, "a cache could not be saved");
             }
         }
-    }
-
-    async fn unpack(&self, file: PathBuf) -> Result<(), String> {
-        let workspace = self.folder.workspace();
-        run_blocking(move || {
-            archive::unpack(&file, &workspace)?;
-            std::fs::remove_file(file)
-        })
-        .await
     }
 
     async fn pack(&self, name: &str, paths: &[String]) -> Result<PathBuf, String> {

@@ -19,11 +19,13 @@ mod step_end;
 mod variables;
 mod work;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use greenroom_api_types::runner::{Complete, Job, PermanentFailure};
 use greenroom_client::JobClient;
+use greenroom_traces::{Span, SpanKind};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -94,6 +96,7 @@ pub async fn run<B: Backend>(
     let start_signal = Arc::new(StartSignal::default());
     let mut background = spawn_background_tasks(&job, client, folder, &lease, &start_signal, stop);
     let credentials = PlatformCredentials::new(client, &lease);
+    let span = job_span(&job);
     let work = Work {
         job: &job,
         client,
@@ -105,6 +108,7 @@ pub async fn run<B: Backend>(
         access,
         step_archives,
         credentials: &credentials,
+        span: &span,
         deadline,
     };
     work.run_and_report().await;
@@ -112,6 +116,17 @@ pub async fn run<B: Backend>(
     if let Err(error) = folder.remove().await {
         tracing::error!(%error, "could not remove a job's folder");
     }
+}
+
+/// Begins the span of a job, below its assignment. Without a trace of the deployment there is none.
+fn job_span(job: &Job) -> Span {
+    let Some(parent) = &job.traceparent else { return Span::none() };
+    let span = Span::begin("job", SpanKind::Consumer, Some(parent));
+    span.set("greenroom.job_id", job.job_id.clone());
+    span.set("greenroom.deployment_id", job.deployment_id.clone());
+    span.set("greenroom.stage", job.stage.clone());
+    span.set("greenroom.attempt", i64::from(job.attempt));
+    span
 }
 
 /// Starts heartbeats, the liveness file and the reactions to a shutdown in separate tasks, so that the work
@@ -164,6 +179,7 @@ impl<B: Backend> Work<'_, B> {
         let error = error.map(|error| self.credentials.mask(&error));
         if let Some(error) = &error {
             tracing::warn!(error, "the job failed");
+            self.span.fail("the job failed");
         }
         self.lease.end_sent();
         let complete = Complete { error, timed_out, commit_id: None, failure };
@@ -186,12 +202,14 @@ impl<B: Backend> Work<'_, B> {
             Materials { job: self.job, client: self.client, lease: self.lease, folder: self.folder };
         let _held = self.hold_step_archives();
         let ready = async {
-            let images = self.prepare(&materials).await?;
-            let found = materials.restore_caches().await;
+            let (images, found) = self.prepare(&materials).await?;
             self.change_workspace_owner().await?;
             Ok::<_, JobError>((images, found))
         };
-        let (images, found) = match self.unless_interrupted(ready).await {
+        let preparation = self.span.child("prepare job");
+        let ready = self.unless_interrupted(ready).await;
+        drop(preparation);
+        let (images, found) = match ready {
             Ok(ready) => ready,
             Err(outcome) => return outcome,
         };
@@ -218,9 +236,12 @@ impl<B: Backend> Work<'_, B> {
         }
     }
 
-    /// Fetches steps of registries, checks out the source, unpacks the inputs, and prepares the backend. Returns the
-    /// resolved images.
-    async fn prepare(&self, materials: &Materials<'_>) -> Result<Images, JobError> {
+    /// Fetches steps of registries, checks out the source, unpacks the inputs, prepares the backend, and restores the
+    /// caches. Returns the resolved images, and the keys of the caches that were found.
+    async fn prepare<'m>(
+        &self,
+        materials: &'m Materials<'_>,
+    ) -> Result<(Images, HashSet<&'m str>), JobError> {
         self.fetch_registry_steps().await?;
         if let Some(source) = &self.job.source {
             let done = checkout(source, &self.folder.workspace(), self.access, self.credentials).await;
@@ -232,8 +253,10 @@ impl<B: Backend> Work<'_, B> {
                 retry_while_leased(self.lease, "checkout", || self.client.checked_out(&done)).await;
             reported.map_err(|error| format!("could not report the checkout: {error}"))?;
         }
-        materials.unpack_inputs().await?;
-        self.backend.ready(self.job, self.slot, self.credentials).await.map_err(|error| {
+        let unpacker = materials.unpacker().await?;
+        materials.unpack_inputs(&unpacker).await?;
+        let ready = self.backend.ready(self.job, self.slot, self.credentials).await;
+        let images = ready.map_err(|error| {
             let chain = self.credentials.mask(&error_chain(&error));
             tracing::warn!(error = chain, "could not prepare the job");
             let failure = match &error {
@@ -242,7 +265,8 @@ impl<B: Backend> Work<'_, B> {
                 NotReady::Other(_) => None,
             };
             JobError { failure, message: error.to_string() }
-        })
+        })?;
+        Ok((images, materials.restore_caches(&unpacker).await))
     }
 
     async fn change_workspace_owner(&self) -> Result<(), String> {

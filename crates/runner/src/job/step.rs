@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use greenroom_api_types::runner::{JobStep, StepEnd, StepEndStatus, StepStart};
 use greenroom_client::{Appended, JobClient};
+use greenroom_traces::Span;
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -61,7 +62,9 @@ impl<B: Backend> Work<'_, B> {
             Ok(files) => files,
             Err(outcome) => return outcome,
         };
-        let plan = match self.plan(number, step, images, registry_step) {
+        let span = self.span.child("step");
+        span.set("greenroom.step", step.name.clone());
+        let plan = match self.plan(number, step, images, registry_step, &span) {
             Ok(plan) => plan,
             Err(error) => {
                 return StepOutcome::failed(format!("could not create the step's folder: {error}"));
@@ -75,7 +78,7 @@ impl<B: Backend> Work<'_, B> {
             }
         };
         let start = StepStart { image_digest: images.get(&step.image).map(|image| image.digest.clone()) };
-        let outcome = self.run_prepared(step, &plan, &start, &mut running).await;
+        let outcome = self.run_prepared((step, &span), &plan, &start, &mut running).await;
         if let Err(error) = running.remove().await {
             tracing::error!(error = error_chain(&error), "could not remove a step");
         }
@@ -88,6 +91,7 @@ impl<B: Backend> Work<'_, B> {
         step: &JobStep,
         images: &Images,
         registry_step: Option<RegistryStepFiles>,
+        span: &Span,
     ) -> std::io::Result<StepPlan> {
         Ok(StepPlan {
             job_id: self.job.job_id.clone(),
@@ -96,7 +100,7 @@ impl<B: Backend> Work<'_, B> {
             image: images.get(&step.image).map_or(&step.image, |image| &image.reference).clone(),
             run: step.run.clone(),
             network: self.job.network,
-            variables: step.variables.clone(),
+            variables: variables::with_trace(step, span, self.job),
             silence: Duration::from_secs(self.job.silence_seconds.into()),
             folders: self.folder.step(number, &step.run, registry_step, self.backend.owner())?,
         })
@@ -104,7 +108,7 @@ impl<B: Backend> Work<'_, B> {
 
     async fn run_prepared(
         &self,
-        step: &JobStep,
+        (step, span): (&JobStep, &Span),
         plan: &StepPlan,
         start: &StepStart,
         running: &mut B::Running,
@@ -153,6 +157,9 @@ impl<B: Backend> Work<'_, B> {
         let has_timed_out = matches!(end.interruption, Some(Interruption::TimedOut(_)));
         let mut report = step_end(end, || outputs::read(&plan.folders.output.join(OUTPUT_FILE), &patterns));
         report.reason = report.reason.map(|reason| mask(&patterns, &reason));
+        if report.status != StepEndStatus::Succeeded {
+            span.fail("the step did not succeed");
+        }
         match self.report(step, &report).await {
             StepOutcome::Ended if has_timed_out && report.status == StepEndStatus::Failed => {
                 StepOutcome::TimedOut

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use greenroom_api_types::runner::Job;
 use greenroom_client::JobClient;
+use greenroom_traces::Span;
 use tokio::time::Instant;
 
 use super::credentials::PlatformCredentials;
@@ -25,6 +26,8 @@ pub(super) struct Work<'a, B> {
     pub(super) access: &'a Access,
     pub(super) step_archives: &'a Arc<StepArchives>,
     pub(super) credentials: &'a PlatformCredentials<'a>,
+    /// The job in the trace of its deployment.
+    pub(super) span: &'a Span,
     /// When the stage times out.
     pub(super) deadline: Instant,
 }

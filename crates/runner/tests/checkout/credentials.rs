@@ -37,8 +37,10 @@ impl Credentials for FixedCredentials {
         &self,
         kind: CredentialKind,
         host: &str,
+        repository: Option<&str>,
     ) -> Result<Option<Arc<Credential>>, CredentialError> {
         assert_eq!(kind, CredentialKind::Checkout);
+        assert!(repository.is_some_and(|address| address.contains(host)), "{repository:?}");
         self.requested.lock().unwrap().push(host.to_owned());
         let value = self.values.iter().find(|(known, _)| known == host).map(|(_, value)| value);
         value.map(|value| Credential::parse("forge-key", value.as_bytes()).map(Arc::new)).transpose()
@@ -118,7 +120,8 @@ async fn a_private_repository_is_fetched_and_its_credential_is_nowhere_else() {
     server.give(private);
     assert_eq!(server.until_complete().await.error, None);
     server.recorded(|record| {
-        assert_eq!(record.credential_requests, std::slice::from_ref(&known.0), "it is requested once");
+        let named = CredentialRequest { repository: Some(git.url.clone()), ..known.0.clone() };
+        assert_eq!(record.credential_requests, [named], "it is requested once");
         let log = record.log_text("check");
         assert!(log.starts_with("private") && log.contains("repositoryformatversion"), "{log}");
         assert!(log.ends_with("***\nBasic ***\n"), "{log}");
@@ -234,7 +237,7 @@ async fn nothing_is_requested_for_an_address_that_can_not_have_a_credential() {
 }
 
 #[tokio::test]
-async fn a_request_names_exactly_the_host_of_the_repository() {
+async fn a_request_names_exactly_the_host_and_the_repository() {
     let repository = Repository::new();
     let id = repository.commit("public");
     let git = GitServer::start(&repository, ServerMode::AnyCommit).await;
@@ -245,8 +248,9 @@ async fn a_request_names_exactly_the_host_of_the_repository() {
     server.give(public);
     assert_eq!(server.until_complete().await.error, None);
     server.recorded(|record| {
-        let kind = CredentialKind::Checkout;
-        assert_eq!(record.credential_requests, [CredentialRequest { kind, host: git.host.clone() }]);
+        let (kind, repository) = (CredentialKind::Checkout, Some(git.url.clone()));
+        let expected = CredentialRequest { kind, host: git.host.clone(), repository };
+        assert_eq!(record.credential_requests, [expected]);
     });
     runner.finish().await;
 }

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use greenroom_api_types::runner::{CredentialKind, Source};
+use greenroom_api_types::runner::{CredentialKind, CredentialRequest, Source};
 use tokio::process::{Child as AsyncChild, Command as AsyncCommand};
 
 use crate::git_server::{GitServer, Guard, Repository};
@@ -113,7 +113,8 @@ async fn a_private_repository_is_fetched_over_https_from_a_trusted_server_only()
     server.configure(|rules| rules.credentials = vec![known.clone()]);
     let mut private = job(&[("check", "cat file")]);
     let repository = format!("https://{}/.git", proxy.host);
-    private.source = Some(Source { repository, commit_id: id, must_be_on: None, submodules: None });
+    private.source =
+        Some(Source { repository: repository.clone(), commit_id: id, must_be_on: None, submodules: None });
 
     // An attacker between the runner and the forge has another certificate.
     let mut untrusting = program(&server, &folder.path().join("untrusting"), None);
@@ -128,7 +129,8 @@ async fn a_private_repository_is_fetched_over_https_from_a_trusted_server_only()
     assert_eq!(server.until_complete().await.error, None);
     server.recorded(|record| {
         assert_eq!(record.log_text("check"), "private");
-        assert_eq!(record.credential_requests, std::slice::from_ref(&known.0));
+        let named = CredentialRequest { repository: Some(repository.clone()), ..known.0.clone() };
+        assert_eq!(record.credential_requests, [named]);
     });
     assert!(git.requests().iter().any(Option::is_some));
     for name in ["untrusting", "trusting"] {

@@ -1,6 +1,10 @@
 //! Checkouts as part of a job.
 
-use greenroom_api_types::runner::{CheckedOut, MustBeOn, PermanentFailure, Source};
+use std::fs;
+
+use greenroom_api_types::runner::{Artifact, CheckedOut, MustBeOn, PermanentFailure, Source};
+use greenroom_runner::archive;
+use sha2::{Digest, Sha256};
 
 use crate::git_server::{GitServer, Repository, ServerMode};
 use crate::support::jobs::job;
@@ -72,4 +76,38 @@ async fn a_commit_that_is_not_on_its_branch_starts_no_step_and_restores_no_cache
     assert!(complete.error.unwrap().contains("`main`"));
     server.recorded(|record| assert_eq!(record.calls, ["complete"]));
     runner.finish().await;
+}
+
+#[tokio::test]
+async fn an_artifact_does_not_replace_a_file_of_the_checkout() {
+    let repository = Repository::new();
+    let id = repository.commit("checked out");
+    let git = GitServer::start(&repository, ServerMode::AnyCommit).await;
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "forged").unwrap();
+    let packed = folder.path().join("archive.tar");
+    archive::pack(folder.path(), &["file".to_owned()], &packed).unwrap();
+    let packed = fs::read(packed).unwrap();
+    // The stage before has declared everything, or this file.
+    for (path, result) in [(".", Err("`file`, which was checked out")), ("file", Ok("forged"))] {
+        let server = Server::start().await;
+        let runner = TestRunner::with_processes(server.port);
+        server.offer_artifact("art_1", packed.clone());
+        let mut with_both = job(&[("check", "cat file")]);
+        with_both.source = Some(source(&git, &id));
+        with_both.inputs = vec![Artifact {
+            artifact_id: "art_1".to_owned(),
+            stage: "build".to_owned(),
+            paths: vec![path.to_owned()],
+            size: packed.len() as u64,
+            sha256: format!("{:x}", Sha256::digest(&packed)),
+        }];
+        server.give(with_both);
+        let error = server.until_complete().await.error;
+        match result {
+            Err(expected) => assert!(error.unwrap().contains(expected)),
+            Ok(expected) => server.recorded(|record| assert_eq!(record.log_text("check"), expected)),
+        }
+        runner.finish().await;
+    }
 }

@@ -1,7 +1,6 @@
-//! A container engine for one test, with one image made of busybox, on a socket in a temporary folder.
+//! A container engine for one test, with one image made of busybox (`image_store`), on a socket in a temporary folder.
 
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -10,6 +9,7 @@ use greenroom_runner::backend::container::{Container, Isolation};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::image_store;
 use crate::support::eventually;
 use crate::support::test_runner::TestRunner;
 
@@ -19,43 +19,35 @@ const ULIMITS: [&str; 2] = ["nofile=4096:4096", "nproc=20000:20000"];
 
 pub struct Engine {
     folder: tempfile::TempDir,
+    /// The read-only store of images that it shares with other engines.
+    shared_images: Option<PathBuf>,
     service: Child,
 }
 
 impl Engine {
     pub async fn start() -> Self {
-        Self::start_with(None).await
+        let folder = tempfile::Builder::new().prefix("gr-").tempdir().unwrap();
+        configure(folder.path(), None);
+        Self::start_in(folder, Some(image_store::shared())).await
     }
 
-    /// Starts an engine that pulls from this registry without encryption.
-    pub async fn start_with(registry: Option<&str>) -> Self {
+    /// Starts an engine that pulls from this registry without encryption. The image is in its own store, from which a
+    /// test can remove it.
+    pub async fn start_with_registry(registry: &str) -> Self {
         let folder = tempfile::Builder::new().prefix("gr-").tempdir().unwrap();
-        fs::write(
-            folder.path().join("containers.conf"),
-            "[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n\
-             [containers]\ndefault_ulimits = [\"nofile=4096:4096\", \"nproc=20000:20000\"]\n"
-                .to_owned()
-                + &networks(folder.path()),
-        )
-        .unwrap();
-        let part = |name: &str| folder.path().join(name).display().to_string();
-        let storage = format!(
-            "[storage]\ndriver = \"vfs\"\ngraphroot = \"{}\"\nrunroot = \"{}\"\n",
-            part("storage"),
-            part("run")
-        );
-        fs::write(folder.path().join("storage.conf"), storage).unwrap();
-        let registries =
-            registry.map(|host| format!("[[registry]]\nlocation = \"{host}\"\ninsecure = true\n"));
-        fs::write(folder.path().join("registries.conf"), registries.unwrap_or_default()).unwrap();
-        create_image(folder.path());
+        configure(folder.path(), Some(registry));
+        image_store::import(folder.path());
+        Self::start_in(folder, None).await
+    }
+
+    async fn start_in(folder: tempfile::TempDir, shared_images: Option<PathBuf>) -> Self {
         let socket = folder.path().join("engine.sock");
-        let service = podman(folder.path())
+        let service = podman(folder.path(), shared_images.as_deref())
             .args(["system", "service", "--time=0", &format!("unix://{}", socket.display())])
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        let engine = Engine { folder, service };
+        let engine = Engine { folder, shared_images, service };
         eventually("the engine listens", || std::os::unix::net::UnixStream::connect(&socket).is_ok()).await;
         engine
     }
@@ -80,7 +72,11 @@ impl Engine {
     }
 
     pub fn podman(&self, arguments: &[&str]) -> String {
-        run(podman(self.folder.path()).args(arguments))
+        run(self.command().args(arguments))
+    }
+
+    fn command(&self) -> Command {
+        podman(self.folder.path(), self.shared_images.as_deref())
     }
 
     /// Returns the ids of all containers.
@@ -119,14 +115,35 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        let _ = podman(self.folder.path()).args(["rm", "--all", "--force", "--time=0"]).output();
+        let _ = self.command().args(["rm", "--all", "--force", "--time=0"]).output();
         if let Ok(id) = i32::try_from(self.service.id()) {
             let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
         }
         let _ = self.service.wait();
         // The engine has to remove its own files, because some are mounted.
-        let _ = podman(self.folder.path()).args(["system", "reset", "--force"]).output();
+        let _ = self.command().args(["system", "reset", "--force"]).output();
     }
+}
+
+/// Writes the configuration files of an engine with this folder.
+pub fn configure(folder: &Path, registry: Option<&str>) {
+    fs::write(
+        folder.join("containers.conf"),
+        "[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n\
+         [containers]\ndefault_ulimits = [\"nofile=4096:4096\", \"nproc=20000:20000\"]\n"
+            .to_owned()
+            + &networks(folder),
+    )
+    .unwrap();
+    let part = |name: &str| folder.join(name).display().to_string();
+    let storage = format!(
+        "[storage]\ndriver = \"vfs\"\ngraphroot = \"{}\"\nrunroot = \"{}\"\n",
+        part("storage"),
+        part("run")
+    );
+    fs::write(folder.join("storage.conf"), storage).unwrap();
+    let registries = registry.map(|host| format!("[[registry]]\nlocation = \"{host}\"\ninsecure = true\n"));
+    fs::write(folder.join("registries.conf"), registries.unwrap_or_default()).unwrap();
 }
 
 /// Returns the network configuration, with addresses that no other engine of these tests uses.
@@ -140,7 +157,8 @@ fn networks(folder: &Path) -> String {
     )
 }
 
-fn podman(folder: &Path) -> Command {
+/// Returns a command of the engine with this folder. It ignores the `storage.conf` for what is given here.
+pub fn podman(folder: &Path, shared_images: Option<&Path>) -> Command {
     let mut command = Command::new("podman");
     command
         .arg("--root")
@@ -164,11 +182,17 @@ fn podman(folder: &Path) -> Command {
         .env("CONTAINERS_CONF", folder.join("containers.conf"))
         .env("CONTAINERS_STORAGE_CONF", folder.join("storage.conf"))
         .env("CONTAINERS_REGISTRIES_CONF", folder.join("registries.conf"))
+        // Whenever a runner connects, the engine searches the lists of all Debian packages for those of its programs,
+        // which takes half a second of processor time. Without a list it finds none immediately.
+        .env("DPKG_ADMINDIR", folder.join("no-packages"))
         .stdin(Stdio::null());
+    if let Some(images) = shared_images {
+        command.arg("--storage-opt").arg(format!("vfs.imagestore={}", images.display()));
+    }
     command
 }
 
-fn run(command: &mut Command) -> String {
+pub fn run(command: &mut Command) -> String {
     let output =
         command.output().unwrap_or_else(|error| panic!("podman could not be run ({error}): {INSTALL}"));
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -176,29 +200,6 @@ fn run(command: &mut Command) -> String {
 }
 
 pub const INSTALL: &str = "apt-get install podman runc iptables busybox-static docker-registry";
-
-fn create_image(folder: &Path) {
-    let busybox =
-        ["/bin/busybox", "/usr/bin/busybox"].map(PathBuf::from).into_iter().find(|path| path.is_file());
-    let busybox = busybox.unwrap_or_else(|| panic!("a static busybox is missing: {INSTALL}"));
-    let root = folder.join("root");
-    for part in ["bin", "tmp", "etc", "proc", "dev", "sys", "var/tmp"] {
-        fs::create_dir_all(root.join(part)).unwrap();
-    }
-    fs::copy(busybox, root.join("bin/busybox")).unwrap();
-    for name in "sh cat echo sleep id ls touch head dd env kill mount ps seq wget grep tail true ulimit mkdir mv ip nc httpd"
-        .split(' ')
-    {
-        symlink("busybox", root.join("bin").join(name)).unwrap();
-    }
-    fs::write(root.join("etc/passwd"), "root:x:0:0:root:/root:/bin/sh\n").unwrap();
-    let archive = folder.join("image.tar");
-    let packed = Command::new("tar").arg("-cf").arg(&archive).arg("-C").arg(&root).arg(".").status();
-    assert!(packed.unwrap().success());
-    run(podman(folder).arg("import").arg(&archive).arg(IMAGE));
-    fs::remove_file(archive).unwrap();
-    fs::remove_dir_all(root).unwrap();
-}
 
 /// Returns the static entrypoint: the image has no libraries.
 fn static_entry() -> PathBuf {

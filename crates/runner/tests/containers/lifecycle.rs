@@ -34,7 +34,7 @@ async fn heavy_a_job_runs_in_containers() {
 
 /// Versions of Podman before 4.5 use a whole processor for each request that waits for a container's end.
 #[tokio::test]
-async fn heavy_waiting_for_a_step_takes_little_of_the_engine() {
+async fn waits_waiting_for_a_step_takes_little_of_the_engine() {
     let (engine, server) = (Engine::start().await, Server::start().await);
     let runner = engine.runner(server.port, |_| {}).await;
     server.give(job(&[("deploy", "echo ready; sleep 3; echo done")]));
@@ -48,7 +48,7 @@ async fn heavy_waiting_for_a_step_takes_little_of_the_engine() {
 }
 
 #[tokio::test]
-async fn heavy_a_canceled_step_gets_sigterm_and_is_then_killed() {
+async fn waits_a_canceled_step_gets_sigterm_and_is_then_killed() {
     let (engine, server) = (Engine::start().await, Server::start().await);
     let runner = engine.runner(server.port, |_| {}).await;
     let script = "trap 'echo terminated' TERM; echo ready; while :; do sleep 0.1 || :; done";
@@ -77,7 +77,7 @@ async fn heavy_a_job_that_was_taken_back_leaves_no_container() {
 }
 
 #[tokio::test]
-async fn heavy_a_container_whose_runner_is_silent_is_killed() {
+async fn waits_a_container_whose_runner_is_silent_is_killed() {
     let engine = Engine::start().await;
     let folder = tempfile::tempdir().unwrap();
     let backend = engine.backend(folder.path(), |_| {}).await;
@@ -103,7 +103,7 @@ async fn heavy_a_container_whose_runner_is_silent_is_killed() {
 }
 
 #[tokio::test]
-async fn heavy_a_container_that_starts_after_the_lease_has_ended_runs_no_step() {
+async fn waits_a_container_that_starts_after_the_lease_has_ended_runs_no_step() {
     let engine = Engine::start().await;
     let folder = tempfile::tempdir().unwrap();
     let backend = engine.backend(folder.path(), |_| {}).await;
@@ -133,7 +133,7 @@ async fn heavy_a_sweep_removes_containers_of_this_runner_only() {
 }
 
 #[tokio::test]
-async fn heavy_an_image_that_can_not_be_pulled_is_the_jobs_error() {
+async fn waits_an_image_that_can_not_be_pulled_is_the_jobs_error() {
     let (engine, server) = (Engine::start().await, Server::start().await);
     let runner = engine.runner(server.port, |_| {}).await;
     let mut missing = job(&[("build", "true")]);

@@ -7,6 +7,7 @@
 mod support;
 
 mod engine;
+mod image_store;
 mod isolation;
 mod lifecycle;
 mod network;

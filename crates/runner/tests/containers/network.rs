@@ -82,7 +82,7 @@ async fn heavy_jobs_of_two_slots_can_not_reach_each_other() {
     eventually("the victim has an address", || address(folders[1].path()).is_some()).await;
     let address = address(folders[1].path()).unwrap();
     let request = format!(
-        "for try in 1 2 3; do printf 'GET /secret HTTP/1.0\\r\\n\\r\\n' | nc -w 2 {address} 8080 2>/dev/null || :; done; echo tried"
+        "for try in 1 2 3; do printf 'GET /secret HTTP/1.0\\r\\n\\r\\n' | nc -w 1 {address} 8080 2>/dev/null || :; done; echo tried"
     );
     // A third slot is used in between: in Podman its end must not remove the isolation of the others.
     assert_eq!(output(&backend, 2, "echo done").await, "done\n");

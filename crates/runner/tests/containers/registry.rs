@@ -79,7 +79,7 @@ async fn run(server: &Server, job: Job) -> Complete {
 #[tokio::test]
 async fn heavy_a_private_image_is_pulled_and_its_credential_is_nowhere_else() {
     let (registry, server) = (Registry::start().await, Server::start().await);
-    let engine = Engine::start_with(Some(&registry.host)).await;
+    let engine = Engine::start_with_registry(&registry.host).await;
     let image = registry.take_image(&engine);
     let runner = engine.runner(server.port, |_| {}).await;
 
@@ -130,7 +130,7 @@ async fn heavy_a_private_image_is_pulled_and_its_credential_is_nowhere_else() {
 #[tokio::test]
 async fn heavy_a_private_image_on_the_machine_is_not_for_jobs_without_its_credential() {
     let (registry, server) = (Registry::start().await, Server::start().await);
-    let engine = Engine::start_with(Some(&registry.host)).await;
+    let engine = Engine::start_with_registry(&registry.host).await;
     let image = registry.take_image(&engine);
     let runner = engine.runner(server.port, |_| {}).await;
     let known = credential(CredentialKind::Registry, &registry.host, format!("bot:{PASSWORD}"));

@@ -116,7 +116,7 @@ async fn heavy_a_file_is_replaced_while_the_step_runs() {
 }
 
 #[tokio::test]
-async fn heavy_an_id_token_is_renewed_in_a_file_and_is_nowhere_else() {
+async fn waits_an_id_token_is_renewed_in_a_file_and_is_nowhere_else() {
     let (engine, server) = (Engine::start().await, Server::start().await);
     let user = Some("1234:1235".parse().unwrap());
     let runner = engine.runner(server.port, |isolation| isolation.user = user).await;
@@ -148,7 +148,7 @@ async fn heavy_an_id_token_is_renewed_in_a_file_and_is_nowhere_else() {
 }
 
 #[tokio::test]
-async fn heavy_a_step_that_fills_the_folder_of_its_tokens_gets_the_renewed_one_later() {
+async fn waits_a_step_that_fills_the_folder_of_its_tokens_gets_the_renewed_one_later() {
     let (engine, server) = (Engine::start().await, Server::start().await);
     let runner = engine.runner(server.port, |_| {}).await;
     server.configure(|rules| (rules.id_tokens, rules.id_token_seconds) = (vec!["TOKEN"], 12));

@@ -23,7 +23,8 @@ async fn a_denied_credential_ends_the_job_with_the_rule_and_is_not_replaced() {
     let server = Server::start().await;
     let runner = TestRunner::with_processes(server.port);
     let denied = Some("the rule `pools` denies the secret `forge-key` to this stage".to_owned());
-    let request = CredentialRequest { kind: CredentialKind::Checkout, host: HOST.to_owned() };
+    let request =
+        CredentialRequest { kind: CredentialKind::Checkout, host: HOST.to_owned(), repository: None };
     let response = CredentialResponse { credential: None, denied };
     server.configure(|rules| rules.credentials = vec![(request, response)]);
     server.give(unreachable());

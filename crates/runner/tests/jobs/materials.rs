@@ -23,14 +23,16 @@ fn unpack(archive: &[u8]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("archive.tar");
     fs::write(&file, archive).unwrap();
-    archive::unpack(&file, folder.path()).unwrap();
+    archive::Unpacker::new(folder.path()).unwrap().artifact(&file, &[".".to_owned()]).unwrap();
     folder
 }
 
+/// The artifact of a stage that declares `program`.
 fn input(archive: &[u8]) -> Artifact {
     Artifact {
         artifact_id: "art_1".to_owned(),
         stage: "build".to_owned(),
+        paths: vec!["program".to_owned()],
         size: archive.len() as u64,
         sha256: format!("{:x}", Sha256::digest(archive)),
     }
@@ -66,6 +68,21 @@ async fn an_input_with_a_wrong_checksum_is_not_used() {
     server.give(damaged);
     let error = server.until_complete().await.error.unwrap();
     assert!(error.contains("SHA-256"), "{error}");
+    server.recorded(|record| assert_eq!(record.calls, ["complete"]));
+    runner.finish().await;
+}
+
+#[tokio::test]
+async fn an_input_with_a_file_that_its_stage_does_not_declare_is_not_used() {
+    let server = Server::start().await;
+    let runner = TestRunner::with_processes(server.port);
+    let archive = archive_with_file("deploy.sh", "forged");
+    server.offer_artifact("art_1", archive.clone());
+    let mut deploy = job(&[("deploy", "sh deploy.sh")]);
+    deploy.inputs = vec![input(&archive)];
+    server.give(deploy);
+    let error = server.until_complete().await.error.unwrap();
+    assert!(error.contains("`deploy.sh`, which is not allowed here"), "{error}");
     server.recorded(|record| assert_eq!(record.calls, ["complete"]));
     runner.finish().await;
 }

@@ -33,6 +33,23 @@ async fn a_successful_job() {
 }
 
 #[tokio::test]
+async fn a_step_has_the_trace_of_its_job_unless_its_definition_sets_the_variable() {
+    const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let server = Server::start().await;
+    let runner = TestRunner::with_processes(server.port);
+    let mut traced = job(&[("one", "echo \"$TRACEPARENT\""), ("two", "echo \"$TRACEPARENT\"")]);
+    traced.traceparent = Some(TRACE.to_owned());
+    traced.steps[1].variables.insert("TRACEPARENT".to_owned(), "own".to_owned());
+    server.give(traced);
+    server.until_complete().await;
+    server.recorded(|record| {
+        assert_eq!(record.log_text("one"), format!("{TRACE}\n"));
+        assert_eq!(record.log_text("two"), "own\n");
+    });
+    runner.finish().await;
+}
+
+#[tokio::test]
 async fn no_step_starts_after_a_failed_one() {
     let server = Server::start().await;
     let runner = TestRunner::with_processes(server.port);

@@ -30,6 +30,7 @@ pub fn job(steps: &[(&str, &str)]) -> Job {
         artifacts: Vec::new(),
         caches: Vec::new(),
         steps: steps.iter().map(|(name, run)| step(name, run)).collect(),
+        traceparent: None,
     }
 }
 
@@ -60,8 +61,8 @@ pub fn secret_file(variable: &str, value: impl AsRef<[u8]>) -> StepSecret {
     StepSecret { file: true, ..secret(variable, value) }
 }
 
-/// Returns the request for a credential of a host, and its response with this value. The secret's name is
-/// `name-of-` and the host.
+/// Returns the request for a credential of a host, for any of its repositories, and its response with this value.
+/// The secret's name is `name-of-` and the host.
 pub fn credential(
     kind: CredentialKind,
     host: &str,
@@ -69,5 +70,5 @@ pub fn credential(
 ) -> (CredentialRequest, CredentialResponse) {
     let credential = Credential { name: format!("name-of-{host}"), value: STANDARD.encode(value) };
     let response = CredentialResponse { credential: Some(credential), denied: None };
-    (CredentialRequest { kind, host: host.to_owned() }, response)
+    (CredentialRequest { kind, host: host.to_owned(), repository: None }, response)
 }

@@ -366,7 +366,10 @@ async fn credentials(State(state): State<Shared>, Json(request): Json<Credential
         state.record.rejected_calls += 1;
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     }
-    let found = state.rules.credentials.iter().find(|(wanted, _)| *wanted == request);
+    let found = state.rules.credentials.iter().find(|(known, _)| {
+        let is_for_repository = known.repository.is_none() || known.repository == request.repository;
+        is_for_repository && (known.kind, &known.host) == (request.kind, &request.host)
+    });
     let data = found.map_or_else(CredentialResponse::default, |(_, response)| response.clone());
     state.record.credential_requests.push(request);
     Json(Data { data }).into_response()

@@ -4,14 +4,14 @@ use axum::Json;
 use axum::http::StatusCode;
 use greenroom_api_types::analysis::{Analysis, AnalysisPrompt, CreateAnalysis, GiveAnalysisFeedback};
 use greenroom_api_types::envelope::{Data, List};
+use greenroom_app::analysis::{self, analysis_view};
 use greenroom_domain::policy::action::{
     AnalysisCreate, AnalysisCreateOwn, AnalysisReadPrompt, DeploymentRead,
 };
 
-use crate::app::analysis::{self, analysis_view};
-use crate::app::failure::Failure;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list_with};
 use crate::http::rules::path::{AnalysisPath, DeploymentPath, OrganizationPath, PathParams, parse_id};
@@ -45,7 +45,7 @@ pub async fn create_analysis(
     let deployment = parse_id(&path.0.deployment_id)?;
     let mut command = permit.open(key, &body.bytes).await?;
     let created = analysis::create(&mut command, deployment, &body.value).await?;
-    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &created)?).await
+    Ok(command.finish(RecordResponse::new(StatusCode::ACCEPTED, &created)?).await?)
 }
 
 /// List the analyses of a deployment, newest first
@@ -58,7 +58,7 @@ pub async fn list_analyses(
     permit: Permit<DeploymentRead>,
     path: PathParams<DeploymentPath>,
     query: Query<PageQuery>,
-) -> Result<Json<List<Analysis>>, Failure> {
+) -> Result<Json<List<Analysis>>, EarlyResponse> {
     let (deployment, page) = (parse_id(&path.0.deployment_id)?, query.0.page()?);
     let found = analysis::list(&permit.app, &permit.principal, deployment, page).await?;
     Ok(Json(list_with(page, found, analysis_view)))
@@ -74,7 +74,7 @@ pub async fn list_analyses(
 pub async fn get_analysis(
     permit: Permit<DeploymentRead>,
     path: PathParams<AnalysisPath>,
-) -> Result<Json<Data<Analysis>>, Failure> {
+) -> Result<Json<Data<Analysis>>, EarlyResponse> {
     let data = analysis::read(&permit.app, &permit.principal, parse_id(&path.0.analysis_id)?).await?;
     Ok(Json(Data { data }))
 }
@@ -89,7 +89,7 @@ pub async fn get_analysis(
 pub async fn get_analysis_prompt(
     permit: Permit<AnalysisReadPrompt>,
     path: PathParams<AnalysisPath>,
-) -> Result<Json<Data<AnalysisPrompt>>, Failure> {
+) -> Result<Json<Data<AnalysisPrompt>>, EarlyResponse> {
     let data = analysis::prompt(&permit.app, &permit.principal, parse_id(&path.0.analysis_id)?).await?;
     Ok(Json(Data { data }))
 }
@@ -111,5 +111,5 @@ pub async fn give_analysis_feedback(
     let id = parse_id(&path.0.analysis_id)?;
     let mut command = permit.open(key, &body.bytes).await?;
     let updated = analysis::give_feedback(&mut command, id, &body.value).await?;
-    command.finish(RecordResponse::ok(&updated)?).await
+    Ok(command.finish(RecordResponse::ok(&updated)?).await?)
 }

@@ -4,19 +4,20 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::analysis_settings::{AnalysisSettings, UpdateAnalysisSettings};
 use greenroom_api_types::envelope::Data;
+use greenroom_app::analysis_settings::{self, view};
+use greenroom_app::failure::Failure;
+use greenroom_app::secret::sealing::OrganizationKeys;
 use greenroom_domain::model::budget::BudgetState;
 use greenroom_domain::policy::action::AnalysisConfigure;
 use greenroom_store::model::ModelSettingsRecord;
 
-use crate::app::analysis_settings::{self, view};
-use crate::app::failure::Failure;
-use crate::app::precondition::IfMatch;
-use crate::app::secret::sealing::OrganizationKeys;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::OrganizationPath;
 use crate::http::rules::permit::Permit;
+use crate::http::rules::precondition::Precondition;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ConditionProblems, ReadProblems};
 use crate::http::rules::record_response::RecordResponse;
 
@@ -28,7 +29,7 @@ use crate::http::rules::record_response::RecordResponse;
 #[utoipa::path(get, path = "/organizations/{orgId}/analysis-settings", tag = "analysis-settings",
     params(OrganizationPath),
     responses((status = 200, body = Data<AnalysisSettings>), ReadProblems))]
-pub async fn get_analysis_settings(permit: Permit<AnalysisConfigure>) -> Result<Response, Failure> {
+pub async fn get_analysis_settings(permit: Permit<AnalysisConfigure>) -> Result<Response, EarlyResponse> {
     let store = &permit.app.store;
     let settings = store.model_settings(permit.organization()).await?;
     let usage = store.model_usage(permit.organization()).await?;
@@ -42,13 +43,13 @@ pub async fn get_analysis_settings(permit: Permit<AnalysisConfigure>) -> Result<
 /// master key in the server (`503 secrets_unavailable`). Nothing is sent to the model now. Fields that are left out stay
 /// unchanged, and a request that changes nothing records no event; a `credential` is always a change.
 #[utoipa::path(patch, path = "/organizations/{orgId}/analysis-settings", tag = "analysis-settings",
-    params(OrganizationPath, IdempotencyKey, IfMatch),
+    params(OrganizationPath, IdempotencyKey, Precondition),
     request_body = UpdateAnalysisSettings,
     responses((status = 200, body = Data<AnalysisSettings>), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn update_analysis_settings(
     permit: Permit<AnalysisConfigure>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
     body: Body<UpdateAnalysisSettings>,
 ) -> HandlerResult {
     let usage = permit.app.store.model_usage(permit.organization()).await?;
@@ -61,7 +62,7 @@ pub async fn update_analysis_settings(
         (None, permit.open(key, &body.bytes).await?)
     };
     let updated = analysis_settings::update(&mut command, keys.as_ref(), &condition, body.value).await?;
-    command.finish(respond(updated, &usage)?).await
+    Ok(command.finish(respond(updated, &usage)?).await?)
 }
 
 fn respond(settings: ModelSettingsRecord, usage: &BudgetState) -> Result<RecordResponse, Failure> {

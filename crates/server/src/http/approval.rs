@@ -5,6 +5,9 @@ use axum::http::StatusCode;
 use greenroom_api_types::approval::{Approval, ApprovalDetails, Approve, OverrideGates, Reject};
 use greenroom_api_types::deployment::Deployment;
 use greenroom_api_types::envelope::{Data, List};
+use greenroom_app::approval::{self, approval_view, details_view};
+use greenroom_app::deployment::to_summary;
+use greenroom_app::failure::Failure;
 use greenroom_domain::approval::ApprovalStatus;
 use greenroom_domain::id::DeploymentId;
 use greenroom_domain::policy::action::{ApprovalDecide, ApprovalRead, GateOverride};
@@ -14,11 +17,9 @@ use greenroom_store::pipeline::PipelineName;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::approval::{self, approval_view, details_view};
-use crate::app::deployment::to_summary;
-use crate::app::failure::Failure;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{list_with, page};
 use crate::http::rules::path::{ApprovalPath, OrganizationPath, PathParams, StagePath, parse_id};
@@ -71,7 +72,7 @@ impl ApprovalQuery {
 pub async fn list_approvals(
     permit: Permit<ApprovalRead, Narrowed>,
     query: Query<ApprovalQuery>,
-) -> Result<Json<List<Approval>>, Failure> {
+) -> Result<Json<List<Approval>>, EarlyResponse> {
     let page = page(query.0.limit, query.0.offset)?;
     let is_mine = query.0.mine == Some(true);
     let filter = query.0.filter(permit.principal.pipelines.clone())?;
@@ -96,12 +97,12 @@ pub async fn list_approvals(
 pub async fn get_approval(
     permit: Permit<ApprovalRead>,
     path: PathParams<ApprovalPath>,
-) -> Result<Json<Data<ApprovalDetails>>, Failure> {
+) -> Result<Json<Data<ApprovalDetails>>, EarlyResponse> {
     let id = parse_id(&path.0.approval_id)?;
     let found = permit.app.store.approval(permit.organization(), id).await?;
-    let (record, votes) = found.ok_or_else(Failure::not_found)?;
+    let (record, people) = found.ok_or_else(Failure::not_found)?;
     let previous = permit.app.store.success_before(permit.organization(), &record).await?;
-    Ok(Json(Data { data: details_view(record, votes, previous.as_ref()) }))
+    Ok(Json(Data { data: details_view(record, people, previous.as_ref()) }))
 }
 
 /// Approve what a stage will do
@@ -123,7 +124,7 @@ pub async fn approve(
     let id = parse_id(&path.0.approval_id)?;
     let mut command = permit.open(key, &body.bytes).await?;
     let details = approval::approve(&mut command, id, body.value).await?;
-    command.finish(RecordResponse::ok(&details)?).await
+    Ok(command.finish(RecordResponse::ok(&details)?).await?)
 }
 
 /// Reject what a stage will do
@@ -143,7 +144,7 @@ pub async fn reject(
     let id = parse_id(&path.0.approval_id)?;
     let mut command = permit.open(key, &body.bytes).await?;
     let details = approval::reject(&mut command, id, body.value).await?;
-    command.finish(RecordResponse::ok(&details)?).await
+    Ok(command.finish(RecordResponse::ok(&details)?).await?)
 }
 
 /// Withdraw your vote
@@ -161,7 +162,7 @@ pub async fn withdraw_vote(
     let id = parse_id(&path.0.approval_id)?;
     let mut command = permit.open(key, &[]).await?;
     let details = approval::withdraw(&mut command, id).await?;
-    command.finish(RecordResponse::ok(&details)?).await
+    Ok(command.finish(RecordResponse::ok(&details)?).await?)
 }
 
 /// Override gates of a stage that waits
@@ -185,5 +186,5 @@ pub async fn override_gates(
     approval::override_gates(&mut command, deployment, &path.0.stage_key, body.value).await?;
     let record = command.deployment_record(deployment).await?.ok_or_else(Failure::not_found)?;
     let accepted = to_summary(command.web_urls(), record);
-    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &accepted)?).await
+    Ok(command.finish(RecordResponse::new(StatusCode::ACCEPTED, &accepted)?).await?)
 }

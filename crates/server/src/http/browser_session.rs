@@ -5,12 +5,12 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use greenroom_api_types::browser_session::{BrowserSession, EndedBrowserSessions};
 use greenroom_api_types::envelope::Data;
+use greenroom_app::browser_session;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::browser_session;
-use crate::app::failure::Failure;
 use crate::http::rules::cookie;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::path::parse_id;
 use crate::http::rules::permit::BrowserRequest;
 use crate::http::rules::problem_responses::{CommandProblems, ReadProblems};
@@ -33,7 +33,7 @@ pub struct EndQuery {
     responses((status = 200, body = Data<Vec<BrowserSession>>), ReadProblems))]
 pub async fn list_browser_sessions(
     request: BrowserRequest,
-) -> Result<Json<Data<Vec<BrowserSession>>>, Failure> {
+) -> Result<Json<Data<Vec<BrowserSession>>>, EarlyResponse> {
     let current = request.browser.session_id;
     let sessions = request.app.store.browser_sessions(request.browser.user_id).await?;
     let data = sessions.into_iter().map(|session| BrowserSession::new(session, current)).collect();
@@ -51,7 +51,7 @@ pub async fn list_browser_sessions(
 pub async fn end_browser_sessions(
     request: BrowserRequest,
     query: Query<EndQuery>,
-) -> Result<Json<Data<EndedBrowserSessions>>, Failure> {
+) -> Result<Json<Data<EndedBrowserSessions>>, EarlyResponse> {
     let BrowserRequest { app, browser, request_id } = &request;
     let (user, current) = (browser.user_id, browser.session_id);
     let ended = match &query.0.session_id {
@@ -71,7 +71,7 @@ pub async fn end_browser_sessions(
 /// in it stay valid. Sessions that it has claimed go on; those that wait in a queue are not granted.
 #[utoipa::path(post, path = "/auth/sign-out", tag = "sign-in",
     responses((status = 200, body = Data<EndedBrowserSessions>), CommandProblems))]
-pub async fn sign_out(request: BrowserRequest) -> Result<impl IntoResponse, Failure> {
+pub async fn sign_out(request: BrowserRequest) -> Result<impl IntoResponse, EarlyResponse> {
     let BrowserRequest { app, browser, request_id } = &request;
     browser_session::end(app, browser.user_id, browser.session_id, &request_id.0).await?;
     let data = EndedBrowserSessions::from_iter([browser.session_id]);

@@ -4,14 +4,15 @@
 use axum::Json;
 use greenroom_api_types::cache::Cache;
 use greenroom_api_types::envelope::Data;
+use greenroom_app::cache;
+use greenroom_app::failure::Failure;
 use greenroom_domain::policy::action::PipelineEdit;
 use greenroom_store::pipeline::PipelineName;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::cache;
-use crate::app::failure::Failure;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{OrganizationPath, PathParams, PipelinePath};
 use crate::http::rules::permit::Permit;
@@ -25,7 +26,7 @@ use crate::http::rules::record_response::RecordResponse;
 pub struct CacheQuery {
     /// Include only caches with this key.
     key: Option<String>,
-    /// Include only caches of this zone: `protected` or `open`.
+    /// Include only caches of this zone: `protected`, `open` or `session`.
     zone: Option<String>,
 }
 
@@ -39,7 +40,7 @@ pub struct CacheQuery {
 pub async fn list_caches(
     permit: Permit<PipelineEdit>,
     path: PathParams<PipelinePath>,
-) -> Result<Json<Data<Vec<Cache>>>, Failure> {
+) -> Result<Json<Data<Vec<Cache>>>, EarlyResponse> {
     let (store, organization) = (&permit.app.store, permit.organization());
     let pipeline = store.pipeline(organization, &parse_name(&path.0.pipeline_id)?).await?;
     let pipeline = pipeline.ok_or_else(Failure::not_found)?;
@@ -65,7 +66,7 @@ pub async fn delete_caches(
     let fingerprint = format!("{cache_key:?} {zone:?}");
     let mut command = permit.open(key, fingerprint.as_bytes()).await?;
     let deleted = cache::delete(&mut command, &name, cache_key.as_deref(), zone.as_deref()).await?;
-    command.finish(RecordResponse::ok(&deleted)?).await
+    Ok(command.finish(RecordResponse::ok(&deleted)?).await?)
 }
 
 fn parse_name(text: &str) -> Result<PipelineName, Failure> {

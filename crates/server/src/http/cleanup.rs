@@ -4,9 +4,9 @@ use axum::http::StatusCode;
 use greenroom_api_types::deployment::Deployment;
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::environment::{Environment, GiveUp, RepeatCleanup};
+use greenroom_app::{cleanup, deployment, environment};
 use greenroom_domain::policy::action::CleanupManage;
 
-use crate::app::{cleanup, deployment, environment};
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
@@ -38,7 +38,7 @@ pub async fn repeat_cleanup(
     let mut command = permit.open(key, &body.bytes).await?;
     let created = cleanup::repeat(&mut command, &place, body.value.commit_id.as_deref()).await?;
     let created = deployment::to_summary(command.web_urls(), created);
-    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &created)?).await
+    Ok(command.finish(RecordResponse::new(StatusCode::ACCEPTED, &created)?).await?)
 }
 
 /// Give up a failed teardown. The environment then counts as clean
@@ -63,5 +63,5 @@ pub async fn give_up_cleanup(
         permit.app.store.last_of_environments(permit.organization(), &[found.id]).await?.remove(&found.id);
     let urls = permit.web_urls();
     let view = environment::wire(urls, found, last.map(|last| session_wire::deployment(urls, last)));
-    command.finish(RecordResponse::ok(&view)?).await
+    Ok(command.finish(RecordResponse::ok(&view)?).await?)
 }

@@ -7,6 +7,11 @@ use greenroom_api_types::deployment::{
     Attempt, CancelDeployment, CreateDeployment, Deployment, RetryInputs, RetryStage, Stage,
 };
 use greenroom_api_types::envelope::{Data, List};
+use greenroom_app::App;
+use greenroom_app::command::OpenCommand;
+use greenroom_app::deployment::{self, allow_retry, attempt, check_outcome, stage, to_summary};
+use greenroom_app::deployment_rights::require;
+use greenroom_app::failure::Failure;
 use greenroom_domain::id::DeploymentId;
 use greenroom_domain::policy::action::{
     DeploymentRead, DeploymentRun, DeploymentRunAny, DeploymentRunOwn, DeploymentStart,
@@ -18,13 +23,9 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::App;
-use crate::app::command::OpenCommand;
-use crate::app::deployment::{self, allow_retry, attempt, check_outcome, stage, to_summary};
-use crate::app::deployment_rights::require;
-use crate::app::failure::Failure;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list_with, page};
 use crate::http::rules::path::{
@@ -33,7 +34,9 @@ use crate::http::rules::path::{
 use crate::http::rules::permit::{Narrowed, Permit};
 use crate::http::rules::prefer::Prefer;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ReadProblems};
-use crate::http::rules::query::{Query, check_filter, check_timestamp, parse_pipeline, parse_user};
+use crate::http::rules::query::{
+    Query, check_filter, check_timestamp, parse_commit, parse_pipeline, parse_user,
+};
 use crate::http::rules::record_response::RecordResponse;
 use crate::http::rules::request_slot::RequestSlot;
 use crate::http::rules::response_examples as examples;
@@ -66,6 +69,7 @@ pub struct DeploymentQuery {
     /// Include only deployments to this ephemeral environment.
     env_name: Option<String>,
     /// Include only deployments of this commit. The beginning of its id is enough.
+    #[param(min_length = 1, max_length = 64, pattern = "^[0-9a-f]+$")]
     commit_id: Option<String>,
 }
 
@@ -77,7 +81,7 @@ impl DeploymentQuery {
             pipeline: self.pipeline_id.as_deref().map(parse_pipeline).transpose()?,
             statuses: statuses.map(|text| text.split(',').map(str::to_owned).collect()),
             environment: self.env_name.map(|text| check_filter("envName", text)).transpose()?,
-            commit_id: self.commit_id.map(|text| check_filter("commitId", text)).transpose()?,
+            commit_id: self.commit_id.as_deref().map(parse_commit).transpose()?,
             created_by: user.transpose()?,
             from: check_timestamp("from", self.from)?,
             to: check_timestamp("to", self.to)?,
@@ -96,7 +100,7 @@ impl DeploymentQuery {
 pub async fn list_deployments(
     permit: Permit<DeploymentRead, Narrowed>,
     query: Query<DeploymentQuery>,
-) -> Result<Json<List<Deployment>>, Failure> {
+) -> Result<Json<List<Deployment>>, EarlyResponse> {
     let page = page(query.0.limit, query.0.offset)?;
     let filter = query.0.filter(&permit.principal)?;
     let found = permit.app.store.deployment_records(permit.organization(), &filter, page).await?;
@@ -114,7 +118,7 @@ pub async fn list_pipeline_deployments(
     permit: Permit<DeploymentRead>,
     path: PathParams<PipelinePath>,
     query: Query<PageQuery>,
-) -> Result<Json<List<Deployment>>, Failure> {
+) -> Result<Json<List<Deployment>>, EarlyResponse> {
     let page = query.0.page()?;
     let name = PipelineName::parse(&path.0.pipeline_id).ok_or_else(Failure::not_found)?;
     let store = &permit.app.store;
@@ -148,7 +152,7 @@ pub async fn create_deployment(
     let created = deployment::create(&mut command, &name, &body.value).await?;
     let record = command.deployment_record(created).await?.ok_or_else(Failure::not_found)?;
     let accepted = to_summary(command.web_urls(), record);
-    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &accepted)?).await
+    Ok(command.finish(RecordResponse::new(StatusCode::ACCEPTED, &accepted)?).await?)
 }
 
 /// View a deployment, with its stages and steps
@@ -168,7 +172,7 @@ pub async fn get_deployment(
     path: PathParams<DeploymentPath>,
     prefer: Prefer,
     request_slot: RequestSlot,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let (app, principal) = (&permit.app, &permit.principal);
     let id: DeploymentId = parse_id(&path.0.deployment_id)?;
     let Some(wait) = prefer.wait else {
@@ -229,7 +233,7 @@ pub async fn cancel_deployment(
 pub async fn get_stage(
     permit: Permit<DeploymentRead>,
     path: PathParams<StagePath>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let (organization, deployment) = (permit.organization(), parse_id(&path.0.deployment_id)?);
     let stages = permit.app.store.stage_records(organization, deployment).await?;
     let found =
@@ -248,11 +252,11 @@ pub async fn get_stage(
 pub async fn list_attempts(
     permit: Permit<DeploymentRead>,
     path: PathParams<StagePath>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let (organization, deployment) = (permit.organization(), parse_id(&path.0.deployment_id)?);
     let stages = permit.app.store.stage_records(organization, deployment).await?;
     if !stages.iter().any(|stage| stage.key == path.0.stage_key) {
-        return Err(Failure::not_found());
+        return Err(Failure::not_found().into());
     }
     let jobs = permit.app.store.job_records(organization, deployment, Some(&path.0.stage_key)).await?;
     let attempts: Vec<Attempt> = jobs.into_iter().map(attempt).collect();
@@ -315,5 +319,5 @@ pub async fn retry_stage(
 async fn respond_accepted(mut command: OpenCommand, deployment: DeploymentId) -> HandlerResult {
     let record = command.deployment_record(deployment).await?.ok_or_else(Failure::not_found)?;
     let accepted = to_summary(command.web_urls(), record);
-    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &accepted)?).await
+    Ok(command.finish(RecordResponse::new(StatusCode::ACCEPTED, &accepted)?).await?)
 }

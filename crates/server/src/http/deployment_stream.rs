@@ -10,21 +10,20 @@ use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, stream};
 use greenroom_api_types::deployment::Deployment;
+use greenroom_app::App;
+use greenroom_app::deployment::view;
+use greenroom_app::deployment_tail::{DeploymentState, Follower};
+use greenroom_app::limits::Counted;
+use greenroom_app::live::stream_rights::RightsWatch;
 use greenroom_domain::id::DeploymentId;
 use greenroom_domain::policy::action::DeploymentRead;
 use greenroom_domain::principal::Principal;
 
-use crate::app::App;
-use crate::app::deployment::view;
-use crate::app::deployment_tail::{DeploymentState, Follower};
-use crate::app::failure::Failure;
-use crate::app::live::stream_rights::RightsWatch;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::path::{DeploymentPath, OrganizationPath, PathParams, parse_id};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::ReadProblems;
-use crate::limits::Counted;
 
-const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 const RECONNECT_DELAY: Duration = Duration::from_secs(1);
 
 /// Follow a deployment until its end (server-sent events)
@@ -47,8 +46,9 @@ pub async fn stream_deployment(
     permit: Permit<DeploymentRead>,
     path: PathParams<DeploymentPath>,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let (app, organization) = (permit.app.clone(), permit.organization());
+    let heartbeat_interval = app.limits.client_timing.stream_heartbeat_interval;
     let deployment: DeploymentId = parse_id(&path.0.deployment_id)?;
     let watch = app.stream_rights.watch(&permit.principal);
     let counted = app.limits.stream(permit.principal.as_ref().into())?;
@@ -56,17 +56,16 @@ pub async fn stream_deployment(
     let follower = app.deployment_tails.follow(organization, deployment);
     let state = Arc::new(DeploymentState::of(view(&app, &permit.principal, deployment).await?)?);
     let last_event_id = headers.get("last-event-id").and_then(|value| value.to_str().ok());
-    let first = first_messages(&state, last_event_id);
     let progress = Progress {
         app,
         principal: Arc::clone(&permit.principal),
         deployment,
         follower,
+        pending: first_messages(&state, last_event_id),
         sent: state,
-        pending: first,
     };
     let messages = messages(progress, watch, counted);
-    Ok(Sse::new(messages).keep_alive(KeepAlive::new().interval(HEARTBEAT_INTERVAL)).into_response())
+    Ok(Sse::new(messages).keep_alive(KeepAlive::new().interval(heartbeat_interval)).into_response())
 }
 
 /// Holds `counted` and `watch` until the deployment has ended, the right to read it ends, the server drains,

@@ -8,10 +8,11 @@ use axum::http::{StatusCode, header};
 use axum::middleware::map_response;
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
+use greenroom_app::failure::{Code, Failure};
 use pulldown_cmark::{Options, Parser, html};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use crate::app::failure::{Code, Failure};
+use crate::http::rules::problem::problem_response;
 
 const STYLE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
     <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
@@ -93,7 +94,7 @@ async fn error_index() -> Html<String> {
 }
 
 /// Returns the first sentence of a code's page after its status.
-fn meaning(page: &str) -> String {
+pub fn meaning(page: &str) -> String {
     let paragraph =
         page.lines().skip_while(|line| !line.starts_with("**Status")).take_while(|line| !line.is_empty());
     let paragraph = paragraph.collect::<Vec<_>>().join(" ");
@@ -104,7 +105,7 @@ fn meaning(page: &str) -> String {
 async fn error_page(Path(code): Path<String>) -> Response {
     match Code::ALL.iter().find(|known| known.name() == code) {
         Some(code) => page(code.name(), code.page()).into_response(),
-        None => Failure::not_found().into_response(),
+        None => problem_response(Failure::not_found()),
     }
 }
 
@@ -119,26 +120,3 @@ pub const CONTENT_SECURITY_POLICY: (header::HeaderName, &str) = (
     header::CONTENT_SECURITY_POLICY,
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'",
 );
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_page_begins_with_a_sentence_of_meaning() {
-        for code in Code::ALL {
-            let meaning = meaning(code.page());
-            assert!(meaning.len() > 10 && meaning.ends_with('.'), "{}: {meaning:?}", code.name());
-        }
-    }
-
-    /// The table in the repository's documentation has all codes, each with its status.
-    #[test]
-    fn the_documentation_index_lists_all_codes() {
-        let index = include_str!("../../../../docs/README.md");
-        for code in Code::ALL {
-            let row = format!("| [{0}](errors/{0}.md) | {1} |", code.name(), code.status());
-            assert!(index.contains(&row), "docs/README.md has no row {row}");
-        }
-    }
-}

@@ -5,6 +5,11 @@ use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::environment::Environment;
 use greenroom_api_types::session::{History, HistoryPagination, Session};
+use greenroom_app::consistent_read::{self, HistoryWindow};
+use greenroom_app::environment;
+use greenroom_app::failure::Failure;
+use greenroom_app::session::read;
+use greenroom_app::session::view::SessionView;
 use greenroom_domain::id::PipelineId;
 use greenroom_domain::policy::Act;
 use greenroom_domain::policy::action::EnvironmentRead;
@@ -17,11 +22,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::consistent_read::{self, HistoryWindow};
-use crate::app::environment;
-use crate::app::failure::Failure;
-use crate::app::session::read;
-use crate::app::session::view::SessionView;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::path::{EnvironmentPath, OrganizationPath, PathParams, PipelinePath};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::ReadProblems;
@@ -78,7 +79,7 @@ impl HistoryQuery {
 pub async fn list_environments(
     permit: Permit<EnvironmentRead>,
     path: PathParams<PipelinePath>,
-) -> Result<Json<Environments>, Failure> {
+) -> Result<Json<Environments>, EarlyResponse> {
     let pipeline = find_pipeline(&permit, &path.0.pipeline_id).await?;
     let (store, organization) = (&permit.app.store, permit.organization());
     let found = consistent_read::environments(store, organization, pipeline).await?;
@@ -104,7 +105,7 @@ pub async fn list_environments(
 pub async fn get_environment(
     permit: Permit<EnvironmentRead>,
     path: PathParams<EnvironmentPath>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let found = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
     let last =
         permit.app.store.last_of_environments(permit.organization(), &[found.id]).await?.remove(&found.id);
@@ -127,13 +128,13 @@ pub async fn get_history(
     permit: Permit<EnvironmentRead>,
     path: PathParams<EnvironmentPath>,
     query: Query<HistoryQuery>,
-) -> Result<Json<History>, Failure> {
+) -> Result<Json<History>, EarlyResponse> {
     let (page, limit) = (query.0.page.unwrap_or(1), query.0.limit.unwrap_or(20));
     if page < 1 {
-        return Err(Failure::field("page", "must be 1 or more"));
+        return Err(Failure::field("page", "must be 1 or more").into());
     }
     if !(1..=100).contains(&limit) {
-        return Err(Failure::field("limit", "must be between 1 and 100"));
+        return Err(Failure::field("limit", "must be between 1 and 100").into());
     }
     let period = query.0.period()?;
     let environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
@@ -176,7 +177,7 @@ async fn read_history(
 pub async fn get_queue(
     permit: Permit<EnvironmentRead>,
     path: PathParams<EnvironmentPath>,
-) -> Result<Json<SessionQueue>, Failure> {
+) -> Result<Json<SessionQueue>, EarlyResponse> {
     let environment = find(&permit, &path.0.pipeline_id, &path.0.env_name).await?;
     let waiting = permit.app.store.session_queue(permit.organization(), environment.id).await?;
     let urls = permit.web_urls();
@@ -201,8 +202,12 @@ pub async fn find_in_pipeline<A: Act>(
     name: &str,
 ) -> Result<Record, Failure> {
     let organization = permit.organization();
-    let found = consistent_read::environment(&permit.app.store, organization, pipeline, name).await?;
-    found.ok_or_else(Failure::not_found)
+    let store = &permit.app.store;
+    if let Some(found) = consistent_read::environment(store, organization, pipeline, name).await? {
+        return Ok(found);
+    }
+    let known = store.environments(organization, pipeline).await?;
+    Err(environment::missing(name, known.iter().map(|environment| environment.name.as_str())))
 }
 
 /// Returns the id of the pipeline that a path names.

@@ -2,11 +2,11 @@
 
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::lasting_environment::{HeldEnvironment, HoldEnvironment};
+use greenroom_app::environment_hold;
+use greenroom_app::failure::Failure;
 use greenroom_domain::policy::action::EnvironmentHold;
 use greenroom_store::pipeline::PipelineName;
 
-use crate::app::environment_hold;
-use crate::app::failure::Failure;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
@@ -34,7 +34,7 @@ pub async fn hold_environment(
     let pipeline = PipelineName::parse(&path.0.pipeline_id).ok_or_else(Failure::not_found)?;
     let mut command = permit.open(key, &body.bytes).await?;
     let held = environment_hold::hold(&mut command, &pipeline, &path.0.environment_name, body.value).await?;
-    command.finish(RecordResponse::ok(&held)?).await
+    Ok(command.finish(RecordResponse::ok(&held)?).await?)
 }
 
 /// End the hold of a lasting environment
@@ -52,5 +52,5 @@ pub async fn end_environment_hold(
     let pipeline = PipelineName::parse(&path.0.pipeline_id).ok_or_else(Failure::not_found)?;
     let mut command = permit.open(key, &[]).await?;
     let held = environment_hold::end(&mut command, &pipeline, &path.0.environment_name).await?;
-    command.finish(RecordResponse::ok(&held)?).await
+    Ok(command.finish(RecordResponse::ok(&held)?).await?)
 }

@@ -3,14 +3,15 @@
 use axum::Json;
 use greenroom_api_types::envelope::List;
 use greenroom_api_types::environment::{ListedEnvironment, LockStatus};
+use greenroom_app::environment_list;
+use greenroom_app::failure::Failure;
 use greenroom_domain::policy::action::EnvironmentRead;
 use greenroom_domain::principal::Principal;
 use greenroom_store::environment_list::EnvironmentFilter;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::environment_list;
-use crate::app::failure::Failure;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::page::{list_with, page};
 use crate::http::rules::path::OrganizationPath;
 use crate::http::rules::permit::{Narrowed, Permit};
@@ -72,7 +73,7 @@ impl OrganizationEnvironmentQuery {
 pub async fn list_organization_environments(
     permit: Permit<EnvironmentRead, Narrowed>,
     query: Query<OrganizationEnvironmentQuery>,
-) -> Result<Json<List<ListedEnvironment>>, Failure> {
+) -> Result<Json<List<ListedEnvironment>>, EarlyResponse> {
     let page = page(query.0.limit, query.0.offset)?;
     let filter = query.0.filter(&permit.principal)?;
     let (store, organization, urls) = (&permit.app.store, permit.organization(), permit.web_urls());

@@ -4,14 +4,14 @@ use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::environment_pool::ClaimFromPool;
 use greenroom_api_types::session::Session;
+use greenroom_app::failure::Failure;
+use greenroom_app::session::pool::{self, PoolClaim};
+use greenroom_app::session::{ClaimMode, ClaimRequest};
 use greenroom_domain::policy::action::SessionHold;
 use greenroom_store::pipeline::PipelineName;
 
-use crate::app::command::Interruption;
-use crate::app::failure::Failure;
-use crate::app::session::pool::{self, PoolClaim};
-use crate::app::session::{ClaimMode, ClaimRequest};
 use crate::http::rules::body::Body;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{OrganizationPath, PathParams, PipelinePath};
 use crate::http::rules::permit::Permit;
@@ -41,7 +41,7 @@ pub async fn claim_from_pool(
     prefer: Prefer,
     request_slot: RequestSlot,
     body: Body<ClaimFromPool>,
-) -> Result<Response, Interruption> {
+) -> Result<Response, EarlyResponse> {
     let pipeline = PipelineName::parse(&path.0.pipeline_id).ok_or_else(Failure::not_found)?;
     let ClaimFromPool { labels, commit_id, branch, context, ttl_seconds } = body.value;
     let claim = ClaimRequest { commit_id, branch, context, ttl_seconds, mode: ClaimMode::Plain };

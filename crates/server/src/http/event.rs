@@ -6,6 +6,8 @@ use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::event::{Event, EventCategory};
 use greenroom_api_types::problem::FieldProblem;
+use greenroom_app::event::{sees, visible};
+use greenroom_app::failure::{Code, Failure};
 use greenroom_domain::definition::nearest;
 use greenroom_domain::event::EventType;
 use greenroom_domain::policy::action::EventRead;
@@ -15,8 +17,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::event::{sees, visible};
-use crate::app::failure::{Code, Failure};
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::page::{list_with, page};
 use crate::http::rules::path::{EventPath, OrganizationPath, PathParams, parse_id};
 use crate::http::rules::permit::{Narrowed, Permit};
@@ -101,7 +102,7 @@ impl EventQuery {
 pub async fn list_events(
     permit: Permit<EventRead, Narrowed>,
     query: Query<EventQuery>,
-) -> Result<Json<List<Event>>, Failure> {
+) -> Result<Json<List<Event>>, EarlyResponse> {
     let query = query.0;
     let page = page(query.limit, query.offset)?;
     let filter = visible(&permit.principal, query.filter()?)?;
@@ -109,7 +110,7 @@ pub async fn list_events(
     let found = match query.after {
         None => store.events(organization, &filter, page).await?,
         Some(_) if query.offset.is_some() => {
-            return Err(Failure::field("offset", "can't be used together with `after`"));
+            return Err(Failure::field("offset", "can't be used together with `after`").into());
         }
         Some(after) => PageResult {
             rows: store.events_after(organization, &filter, cursor(after)?, page.limit).await?,
@@ -129,7 +130,7 @@ pub async fn list_events(
 pub async fn get_event(
     permit: Permit<EventRead, Narrowed>,
     path: PathParams<EventPath>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let organization = permit.organization();
     let found = permit.app.store.event(organization, parse_id(&path.0.event_id)?).await?;
     let found = found.filter(|event| sees(&permit.principal, event)).ok_or_else(Failure::not_found)?;
@@ -152,7 +153,7 @@ pub async fn stream_events(
     permit: Permit<EventRead, Narrowed>,
     headers: HeaderMap,
     query: Query<StreamQuery>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let query = query.0;
     let filter = EventFilter {
         category: query.category.map(Into::into),
@@ -162,7 +163,7 @@ pub async fn stream_events(
         ..EventFilter::default()
     };
     let filter = visible(&permit.principal, filter)?;
-    stream::open(&permit, filter, last_seen(&headers, query.after)?, None).await
+    Ok(stream::open(&permit, filter, last_seen(&headers, query.after)?, None).await?)
 }
 
 /// Returns where a stream begins. `Last-Event-ID`, which browsers send on reconnection, takes precedence over

@@ -4,12 +4,13 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::evidence::DeploymentEvidence;
+use greenroom_app::evidence::{self, DEFAULT_LINES, EvidenceRequest, MAX_LINES};
+use greenroom_app::failure::Failure;
 use greenroom_domain::policy::action::DeploymentRead;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::evidence::{self, DEFAULT_LINES, EvidenceRequest, MAX_LINES, bundle};
-use crate::app::failure::Failure;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::path::{DeploymentPath, OrganizationPath, PathParams, StepPath, parse_id};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::{LogProblems, ReadProblems};
@@ -53,10 +54,10 @@ pub async fn get_evidence(
     path: PathParams<DeploymentPath>,
     query: Query<EvidenceQuery>,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let deployment = parse_id(&path.0.deployment_id)?;
     let request = EvidenceRequest { deployment, step: None, lines: query.0.lines()? };
-    respond(&permit, request, &headers).await
+    Ok(respond(&permit, request, &headers).await?)
 }
 
 /// Read why a step has failed, or what a running step shows so far
@@ -73,10 +74,10 @@ pub async fn get_step_evidence(
     path: PathParams<StepPath>,
     query: Query<EvidenceQuery>,
     headers: HeaderMap,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let (deployment, step) = (parse_id(&path.0.deployment_id)?, parse_id(&path.0.step_run_id)?);
     let request = EvidenceRequest { deployment, step: Some(step), lines: query.0.lines()? };
-    respond(&permit, request, &headers).await
+    Ok(respond(&permit, request, &headers).await?)
 }
 
 async fn respond(
@@ -84,11 +85,13 @@ async fn respond(
     request: EvidenceRequest,
     headers: &HeaderMap,
 ) -> Result<Response, Failure> {
+    let deployment = request.deployment;
     let found = evidence::read(&permit.app, &permit.principal, request).await?;
     if !accepts_markdown(headers) {
         return Ok(RecordResponse::ok(&found)?.with_content_etag().into_response());
     }
-    let text = bundle::render(&found, &permit.principal, permit.web_urls());
+    let text =
+        evidence::render(&permit.app, &permit.principal, deployment, &found, permit.web_urls()).await?;
     let mut response = text.into_response();
     let content_type = HeaderValue::from_static("text/markdown; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, content_type);

@@ -3,6 +3,8 @@
 use axum::Json;
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::failure::{Failure as FailureView, FailureHistory, FailureNote, WriteFailureNote};
+use greenroom_app::evidence::history;
+use greenroom_app::failure::Failure;
 use greenroom_domain::policy::action::{self, DeploymentRead};
 use greenroom_domain::principal::Principal;
 use greenroom_store::failure::FailureFilter;
@@ -11,10 +13,9 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::evidence::history;
-use crate::app::failure::Failure;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{list_with, page};
 use crate::http::rules::path::{FailurePath, OrganizationPath, PathParams};
@@ -68,7 +69,7 @@ impl FailureQuery {
 pub async fn list_failures(
     permit: Permit<DeploymentRead, Narrowed>,
     query: Query<FailureQuery>,
-) -> Result<Json<List<FailureView>>, Failure> {
+) -> Result<Json<List<FailureView>>, EarlyResponse> {
     let page = page(query.0.limit, query.0.offset)?;
     let (pipeline, filter) = query.0.filter(&permit.principal)?;
     let found = history::list(&permit.app, &permit.principal, pipeline, filter, page).await?;
@@ -84,7 +85,7 @@ pub async fn list_failures(
 pub async fn get_failure(
     permit: Permit<DeploymentRead>,
     path: PathParams<FailurePath>,
-) -> Result<Json<Data<FailureHistory>>, Failure> {
+) -> Result<Json<Data<FailureHistory>>, EarlyResponse> {
     let data = history::history(&permit.app, &permit.principal, &path.0.fingerprint).await?;
     Ok(Json(Data { data }))
 }
@@ -106,5 +107,5 @@ pub async fn write_failure_note(
 ) -> HandlerResult {
     let mut command = permit.open(key, &body.bytes).await?;
     let note = history::write_note(&mut command, &path.0.fingerprint, &body.value).await?;
-    command.finish(RecordResponse::ok(&note)?).await
+    Ok(command.finish(RecordResponse::ok(&note)?).await?)
 }

@@ -5,14 +5,14 @@ use axum::Json;
 use axum::http::StatusCode;
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::fix::{CreateFixPullRequest, FixPullRequest};
+use greenroom_app::fix::{self, fix_view};
 use greenroom_domain::policy::action::{
     AnalysisCreate, AnalysisCreateOwn, DeploymentRead, DeploymentRunAny, DeploymentRunOwn,
 };
 
-use crate::app::failure::Failure;
-use crate::app::fix::{self, fix_view};
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list_with};
 use crate::http::rules::path::{AnalysisPath, FixPath, OrganizationPath, PathParams, parse_id};
@@ -48,7 +48,7 @@ pub async fn create_fix_pull_request(
     let mut command = permit.open(key, &body.bytes).await?;
     let app = (&permit.app, permit.web_urls());
     let created = fix::create(&mut command, app, analysis, &body.value).await?;
-    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &created)?).await
+    Ok(command.finish(RecordResponse::new(StatusCode::ACCEPTED, &created)?).await?)
 }
 
 /// List the fixes of an analysis, newest first
@@ -62,7 +62,7 @@ pub async fn list_fix_pull_requests(
     permit: Permit<DeploymentRead>,
     path: PathParams<AnalysisPath>,
     query: Query<PageQuery>,
-) -> Result<Json<List<FixPullRequest>>, Failure> {
+) -> Result<Json<List<FixPullRequest>>, EarlyResponse> {
     let (analysis, page) = (parse_id(&path.0.analysis_id)?, query.0.page()?);
     let found = fix::list(&permit.app, &permit.principal, analysis, page).await?;
     Ok(Json(list_with(page, found, fix_view)))
@@ -78,7 +78,7 @@ pub async fn list_fix_pull_requests(
 pub async fn get_fix_pull_request(
     permit: Permit<DeploymentRead>,
     path: PathParams<FixPath>,
-) -> Result<Json<Data<FixPullRequest>>, Failure> {
+) -> Result<Json<Data<FixPullRequest>>, EarlyResponse> {
     let data = fix::read(&permit.app, &permit.principal, parse_id(&path.0.fix_id)?).await?;
     Ok(Json(Data { data }))
 }
@@ -98,5 +98,5 @@ pub async fn cancel_fix_pull_request(
     let id = parse_id(&path.0.fix_id)?;
     let mut command = permit.open(key, &[]).await?;
     let canceled = fix::cancel(&mut command, id).await?;
-    command.finish(RecordResponse::ok(&canceled)?).await
+    Ok(command.finish(RecordResponse::ok(&canceled)?).await?)
 }

@@ -5,19 +5,20 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::forge::{CreateForge, Forge, UpdateForge};
+use greenroom_app::failure::Failure;
+use greenroom_app::forge::{self, view};
+use greenroom_app::secret::sealing::OrganizationKeys;
 use greenroom_domain::policy::action::ForgeManage;
 use greenroom_store::forge::ForgeRecord;
 
-use crate::app::failure::Failure;
-use crate::app::forge::{self, view};
-use crate::app::precondition::IfMatch;
-use crate::app::secret::sealing::OrganizationKeys;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list_with};
 use crate::http::rules::path::{ForgePath, OrganizationPath, PathParams};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::precondition::Precondition;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ConditionProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
@@ -31,7 +32,7 @@ use crate::http::rules::record_response::RecordResponse;
 pub async fn list_forges(
     permit: Permit<ForgeManage>,
     query: Query<PageQuery>,
-) -> Result<Json<List<Forge>>, Failure> {
+) -> Result<Json<List<Forge>>, EarlyResponse> {
     let page = query.0.page()?;
     let found = permit.app.store.forges(permit.organization(), page).await?;
     Ok(Json(list_with(page, found, view)))
@@ -56,7 +57,7 @@ pub async fn create_forge(
     // The stored hash of the body is keyed, so that the credential can't be guessed from it.
     let mut command = permit.open_with_fingerprint(key, keys.fingerprint(&body.bytes)).await?;
     let created = forge::create(&mut command, &keys, body.value).await?;
-    command.finish(respond(StatusCode::CREATED, created)?).await
+    Ok(command.finish(respond(StatusCode::CREATED, created)?).await?)
 }
 
 /// View a forge
@@ -69,7 +70,7 @@ pub async fn create_forge(
 pub async fn get_forge(
     permit: Permit<ForgeManage>,
     path: PathParams<ForgePath>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let found = permit.app.store.forge(permit.organization(), path.0.name()?).await?;
     Ok(respond(StatusCode::OK, found.ok_or_else(Failure::not_found)?)?.into_response())
 }
@@ -80,14 +81,14 @@ pub async fn get_forge(
 /// set for. Fields that are left out stay unchanged, and a request that changes nothing records no event; a `credential` is
 /// always a change.
 #[utoipa::path(patch, path = "/organizations/{orgId}/forges/{forgeName}", tag = "forges",
-    params(OrganizationPath, ForgePath, IdempotencyKey, IfMatch),
+    params(OrganizationPath, ForgePath, IdempotencyKey, Precondition),
     request_body = UpdateForge,
     responses((status = 200, body = Data<Forge>), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn update_forge(
     permit: Permit<ForgeManage>,
     path: PathParams<ForgePath>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
     body: Body<UpdateForge>,
 ) -> HandlerResult {
     let (keys, mut command) = if body.value.credential.is_some() {
@@ -97,9 +98,9 @@ pub async fn update_forge(
     } else {
         (None, permit.open(key, &body.bytes).await?)
     };
-    let named = (path.0.name()?, &condition);
+    let named = (path.0.name()?, &*condition);
     let updated = forge::update(&mut command, keys.as_ref(), named, body.value).await?;
-    command.finish(respond(StatusCode::OK, updated)?).await
+    Ok(command.finish(respond(StatusCode::OK, updated)?).await?)
 }
 
 /// Disconnect a forge
@@ -107,17 +108,17 @@ pub async fn update_forge(
 /// Its credential is deleted with it. The response is the forge as before. A deleted forge is `404`, and its name can be
 /// used again. Pull requests that were opened stay; revoke the token at the forge too.
 #[utoipa::path(delete, path = "/organizations/{orgId}/forges/{forgeName}", tag = "forges",
-    params(OrganizationPath, ForgePath, IdempotencyKey, IfMatch),
+    params(OrganizationPath, ForgePath, IdempotencyKey, Precondition),
     responses((status = 200, body = Data<Forge>), CommandProblems, ConditionProblems))]
 pub async fn delete_forge(
     permit: Permit<ForgeManage>,
     path: PathParams<ForgePath>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
 ) -> HandlerResult {
     let mut command = permit.open(key, &[]).await?;
     let deleted = forge::delete(&mut command, path.0.name()?, &condition).await?;
-    command.finish(RecordResponse::ok(&view(deleted))?).await
+    Ok(command.finish(RecordResponse::ok(&view(deleted))?).await?)
 }
 
 fn respond(status: StatusCode, forge: ForgeRecord) -> Result<RecordResponse, Failure> {

@@ -5,17 +5,18 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::freeze::{CreateFreeze, Freeze, UpdateFreeze};
+use greenroom_app::failure::Failure;
+use greenroom_app::freeze::{self, FreezeAt};
 use greenroom_domain::policy::action::{FreezeManage, FreezeRead};
 
-use crate::app::failure::Failure;
-use crate::app::freeze::{self, FreezeAt};
-use crate::app::precondition::IfMatch;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list_with};
 use crate::http::rules::path::{FreezePath, OrganizationPath, PathParams, parse_id};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::precondition::Precondition;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ConditionProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
@@ -29,7 +30,7 @@ use crate::http::rules::record_response::RecordResponse;
 pub async fn list_freezes(
     permit: Permit<FreezeRead>,
     query: Query<PageQuery>,
-) -> Result<Json<List<Freeze>>, Failure> {
+) -> Result<Json<List<Freeze>>, EarlyResponse> {
     let page = query.0.page()?;
     let (found, now) = permit.app.store.freezes(permit.organization(), page).await?;
     Ok(Json(list_with(page, found, |record| freeze::freeze_view(record, now))))
@@ -51,7 +52,7 @@ pub async fn create_freeze(
 ) -> HandlerResult {
     let mut command = permit.open(key, &body.bytes).await?;
     let created = freeze::create(&mut command, body.value).await?;
-    command.finish(respond(StatusCode::CREATED, created)?).await
+    Ok(command.finish(respond(StatusCode::CREATED, created)?).await?)
 }
 
 /// View a freeze
@@ -64,7 +65,7 @@ pub async fn create_freeze(
 pub async fn get_freeze(
     permit: Permit<FreezeRead>,
     path: PathParams<FreezePath>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let id = parse_id(&path.0.freeze_id)?;
     let found = permit.app.store.freeze(permit.organization(), id).await?;
     Ok(respond(StatusCode::OK, found.ok_or_else(Failure::not_found)?)?.into_response())
@@ -76,20 +77,20 @@ pub async fn get_freeze(
 /// request that changes nothing records no event. To make a weekly freeze one with `from` and `to`, set `weekly` to
 /// an empty list and `zone` to null. A freeze that was deleted can't be changed.
 #[utoipa::path(patch, path = "/organizations/{orgId}/freezes/{freezeId}", tag = "freezes",
-    params(OrganizationPath, FreezePath, IdempotencyKey, IfMatch),
+    params(OrganizationPath, FreezePath, IdempotencyKey, Precondition),
     request_body = UpdateFreeze,
     responses((status = 200, body = Data<Freeze>), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn update_freeze(
     permit: Permit<FreezeManage>,
     path: PathParams<FreezePath>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
     body: Body<UpdateFreeze>,
 ) -> HandlerResult {
     let id = parse_id(&path.0.freeze_id)?;
     let mut command = permit.open(key, &body.bytes).await?;
     let updated = freeze::update(&mut command, id, &condition, body.value).await?;
-    command.finish(respond(StatusCode::OK, updated)?).await
+    Ok(command.finish(respond(StatusCode::OK, updated)?).await?)
 }
 
 /// Delete a freeze: it ends now
@@ -97,18 +98,18 @@ pub async fn update_freeze(
 /// Stages that wait only for this freeze begin. Its record stays readable. Deleting again changes nothing and returns
 /// the record.
 #[utoipa::path(delete, path = "/organizations/{orgId}/freezes/{freezeId}", tag = "freezes",
-    params(OrganizationPath, FreezePath, IdempotencyKey, IfMatch),
+    params(OrganizationPath, FreezePath, IdempotencyKey, Precondition),
     responses((status = 200, body = Data<Freeze>), CommandProblems, ConditionProblems))]
 pub async fn delete_freeze(
     permit: Permit<FreezeManage>,
     path: PathParams<FreezePath>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
 ) -> HandlerResult {
     let id = parse_id(&path.0.freeze_id)?;
     let mut command = permit.open(key, &[]).await?;
     let ended = freeze::end(&mut command, id, &condition).await?;
-    command.finish(respond(StatusCode::OK, ended)?).await
+    Ok(command.finish(respond(StatusCode::OK, ended)?).await?)
 }
 
 fn respond(status: StatusCode, (record, now): FreezeAt) -> Result<RecordResponse, Failure> {

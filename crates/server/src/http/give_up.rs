@@ -4,13 +4,13 @@ use axum::http::StatusCode;
 use greenroom_api_types::deployment::Deployment;
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::environment::GiveUp;
+use greenroom_app::command::OpenCommand;
+use greenroom_app::deployment::{check_outcome, to_summary};
+use greenroom_app::failure::Failure;
 use greenroom_domain::id::DeploymentId;
 use greenroom_domain::policy::action::JobGiveUp;
 use greenroom_domain::text::Reason;
 
-use crate::app::command::OpenCommand;
-use crate::app::deployment::{check_outcome, to_summary};
-use crate::app::failure::Failure;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
@@ -67,7 +67,7 @@ pub async fn give_up_stage(
 async fn respond_accepted(mut command: OpenCommand, deployment: DeploymentId) -> HandlerResult {
     let record = command.deployment_record(deployment).await?.ok_or_else(Failure::not_found)?;
     let accepted = to_summary(command.web_urls(), record);
-    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &accepted)?).await
+    Ok(command.finish(RecordResponse::new(StatusCode::ACCEPTED, &accepted)?).await?)
 }
 
 fn parse_reason(body: &GiveUp) -> Result<Reason, Failure> {

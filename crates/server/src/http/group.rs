@@ -7,20 +7,21 @@ use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::group::{
     CreateGroup, DeletedGroup, Group, GroupMember, RemovedGroupMember, UpdateGroup,
 };
+use greenroom_app::failure::Failure;
+use greenroom_app::group;
 use greenroom_domain::id::GroupId;
 use greenroom_domain::policy::action::{GroupManage, GroupRead};
 use greenroom_store::group::{GroupMemberRecord, GroupRecord};
 
-use crate::app::failure::Failure;
-use crate::app::group;
-use crate::app::precondition::IfMatch;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::dry_run::{DryRun, ended_sessions};
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list_with};
 use crate::http::rules::path::{GroupMemberPath, GroupPath, OrganizationPath, PathParams, parse_id};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::precondition::Precondition;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ConditionProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
@@ -35,7 +36,7 @@ use crate::http::rules::record_response::RecordResponse;
 pub async fn list_groups(
     permit: Permit<GroupRead>,
     query: Query<PageQuery>,
-) -> Result<Json<List<Group>>, Failure> {
+) -> Result<Json<List<Group>>, EarlyResponse> {
     let page = query.0.page()?;
     let found = permit.app.store.groups(permit.organization(), page).await?;
     Ok(Json(list_with(page, found, view)))
@@ -56,7 +57,7 @@ pub async fn create_group(
 ) -> HandlerResult {
     let mut command = permit.open(key, &body.bytes).await?;
     let created = group::create(&mut command, &body.value).await?;
-    command.finish(respond(StatusCode::CREATED, created)?).await
+    Ok(command.finish(respond(StatusCode::CREATED, created)?).await?)
 }
 
 /// View a group
@@ -66,7 +67,10 @@ pub async fn create_group(
 #[utoipa::path(get, path = "/organizations/{orgId}/groups/{groupId}", tag = "identity",
     params(OrganizationPath, GroupPath),
     responses((status = 200, body = Data<Group>), ReadProblems))]
-pub async fn get_group(permit: Permit<GroupRead>, path: PathParams<GroupPath>) -> Result<Response, Failure> {
+pub async fn get_group(
+    permit: Permit<GroupRead>,
+    path: PathParams<GroupPath>,
+) -> Result<Response, EarlyResponse> {
     let found = permit.app.store.group(permit.organization(), parse_id(&path.0.group_id)?).await?;
     Ok(respond(StatusCode::OK, found.ok_or_else(Failure::not_found)?)?.into_response())
 }
@@ -77,20 +81,20 @@ pub async fn get_group(permit: Permit<GroupRead>, path: PathParams<GroupPath>) -
 /// name has no members any more, and the new name has these. Fields that are left out stay unchanged, and a request
 /// that changes nothing records no event.
 #[utoipa::path(patch, path = "/organizations/{orgId}/groups/{groupId}", tag = "identity",
-    params(OrganizationPath, GroupPath, IdempotencyKey, IfMatch),
+    params(OrganizationPath, GroupPath, IdempotencyKey, Precondition),
     request_body = UpdateGroup,
     responses((status = 200, body = Data<Group>), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn update_group(
     permit: Permit<GroupManage>,
     path: PathParams<GroupPath>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
     body: Body<UpdateGroup>,
 ) -> HandlerResult {
     let id = parse_id(&path.0.group_id)?;
     let mut command = permit.open(key, &body.bytes).await?;
     let updated = group::update(&mut command, id, &condition, &body.value).await?;
-    command.finish(respond(StatusCode::OK, updated)?).await
+    Ok(command.finish(respond(StatusCode::OK, updated)?).await?)
 }
 
 /// Delete a group with its members and grants
@@ -99,14 +103,14 @@ pub async fn update_group(
 /// others end within seconds. With `dryRun=true`, the response lists the sessions that would end, and nothing
 /// changes. For definitions that name the group it has no members any more. Deleting again changes nothing.
 #[utoipa::path(delete, path = "/organizations/{orgId}/groups/{groupId}", tag = "identity",
-    params(OrganizationPath, GroupPath, DryRun, IdempotencyKey, IfMatch),
+    params(OrganizationPath, GroupPath, DryRun, IdempotencyKey, Precondition),
     responses((status = 200, body = Data<DeletedGroup>), CommandProblems, ConditionProblems))]
 pub async fn delete_group(
     permit: Permit<GroupManage>,
     path: PathParams<GroupPath>,
     query: Query<DryRun>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
 ) -> HandlerResult {
     let id = parse_id(&path.0.group_id)?;
     let mut command = permit.open(key, &[]).await?;
@@ -126,7 +130,7 @@ pub async fn list_group_members(
     permit: Permit<GroupRead>,
     path: PathParams<GroupPath>,
     query: Query<PageQuery>,
-) -> Result<Json<List<GroupMember>>, Failure> {
+) -> Result<Json<List<GroupMember>>, EarlyResponse> {
     let (page, id): (_, GroupId) = (query.0.page()?, parse_id(&path.0.group_id)?);
     let (store, organization) = (&permit.app.store, permit.organization());
     store.group(organization, id).await?.ok_or_else(Failure::not_found)?;
@@ -149,7 +153,7 @@ pub async fn add_group_member(
     let (id, user) = path.0.parse()?;
     let mut command = permit.open(key, &[]).await?;
     let added = group::add_member(&mut command, id, user).await?;
-    command.finish(RecordResponse::ok(&member_view(added))?).await
+    Ok(command.finish(RecordResponse::ok(&member_view(added))?).await?)
 }
 
 /// Remove a member from a group

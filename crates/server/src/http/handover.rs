@@ -4,9 +4,9 @@ use axum::http::StatusCode;
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::handover::{DeclineHandover, RequestHandover};
 use greenroom_api_types::session::Session;
+use greenroom_app::session::{ClaimMode, ClaimRequest, handover};
 use greenroom_domain::policy::action::SessionHold;
 
-use crate::app::session::{ClaimMode, ClaimRequest, handover};
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
@@ -43,7 +43,7 @@ pub async fn request_handover(
     let request = ClaimRequest { commit_id, branch, context, ttl_seconds, mode: ClaimMode::Queue };
     let waiting = handover::request(&mut command, &place, session_id, &request, grace_seconds).await?;
     let response = session_wire::respond(StatusCode::ACCEPTED, command.web_urls(), waiting)?;
-    command.finish(response).await
+    Ok(command.finish(response).await?)
 }
 
 /// Accept a request for hand-over: the session is released, and the first in the queue gets the environment
@@ -66,7 +66,7 @@ pub async fn accept_handover(
     let mut command = permit.open(key, &[]).await?;
     let released = handover::accept(&mut command, &place, session_id).await?;
     let response = session_wire::respond(StatusCode::OK, command.web_urls(), released)?;
-    command.finish(response).await
+    Ok(command.finish(response).await?)
 }
 
 /// Decline a request for hand-over, and keep the environment
@@ -93,5 +93,5 @@ pub async fn decline_handover(
     let context = body.value.context.as_deref();
     let declined = handover::decline(&mut command, &place, session_id, context).await?;
     let response = session_wire::respond(StatusCode::OK, command.web_urls(), declined)?;
-    command.finish(response).await
+    Ok(command.finish(response).await?)
 }

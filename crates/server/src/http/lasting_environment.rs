@@ -4,21 +4,22 @@
 use axum::Json;
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::lasting_environment::{EnvironmentDeployment, EnvironmentKind, LastingEnvironment};
+use greenroom_app::failure::Failure;
+use greenroom_app::lasting_environment::{self, environment_view, history_view};
 use greenroom_domain::policy::action::EnvironmentRead;
 use greenroom_store::environment_list::EnvironmentFilter;
 use greenroom_store::lasting_environment::LastingFilter;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::failure::Failure;
-use crate::app::lasting_environment::{self, environment_view, history_view};
 use crate::http::environment::find_pipeline;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::page::{PageQuery, list_with, page};
 use crate::http::rules::path::{LastingEnvironmentPath, OrganizationPath, PathParams, PipelinePath};
 use crate::http::rules::permit::{Narrowed, Permit};
 use crate::http::rules::problem_responses::ReadProblems;
-use crate::http::rules::query::{Query, check_filter, parse_pipeline};
+use crate::http::rules::query::{Query, parse_commit, parse_pipeline};
 use crate::http::rules::record_response::RecordResponse;
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -39,6 +40,7 @@ pub struct LastingEnvironmentQuery {
     /// Include only environments of this pipeline: id or slug.
     pipeline_id: Option<String>,
     /// Include only environments in which this commit is live. The beginning of its id is enough.
+    #[param(min_length = 1, max_length = 64, pattern = "^[0-9a-f]+$")]
     commit_id: Option<String>,
 }
 
@@ -53,14 +55,14 @@ pub struct LastingEnvironmentQuery {
 pub async fn list_organization_lasting_environments(
     permit: Permit<EnvironmentRead, Narrowed>,
     query: Query<LastingEnvironmentQuery>,
-) -> Result<Json<List<LastingEnvironment>>, Failure> {
+) -> Result<Json<List<LastingEnvironment>>, EarlyResponse> {
     let page = page(query.0.limit, query.0.offset)?;
     let pipeline = query.0.pipeline_id.as_deref().map(parse_pipeline).transpose()?;
-    let commit_id = query.0.commit_id.map(|text| check_filter("commitId", text)).transpose()?;
+    let commit_id = query.0.commit_id.as_deref().map(parse_commit).transpose()?;
     let within = permit.principal.pipelines.clone();
     let filter = EnvironmentFilter { pipeline, within, ..EnvironmentFilter::default() };
     let (store, organization) = (&permit.app.store, permit.organization());
-    let found = lasting_environment::list(store, organization, &filter, commit_id.as_deref(), page).await?;
+    let found = lasting_environment::list(store, organization, &filter, commit_id.as_ref(), page).await?;
     Ok(Json(list_with(page, found, environment_view)))
 }
 
@@ -75,7 +77,7 @@ pub async fn list_lasting_environments(
     permit: Permit<EnvironmentRead>,
     path: PathParams<PipelinePath>,
     query: Query<PageQuery>,
-) -> Result<Json<List<LastingEnvironment>>, Failure> {
+) -> Result<Json<List<LastingEnvironment>>, EarlyResponse> {
     let page = query.0.page()?;
     let pipeline = find_pipeline(&permit, &path.0.pipeline_id).await?;
     let filter = LastingFilter { pipelines: &[pipeline], commit_id: None };
@@ -114,7 +116,7 @@ pub async fn get_lasting_environment_history(
     permit: Permit<EnvironmentRead>,
     path: PathParams<LastingEnvironmentPath>,
     query: Query<PageQuery>,
-) -> Result<Json<List<EnvironmentDeployment>>, Failure> {
+) -> Result<Json<List<EnvironmentDeployment>>, EarlyResponse> {
     let page = query.0.page()?;
     let pipeline = find_pipeline(&permit, &path.0.pipeline_id).await?;
     let (store, name) = (&permit.app.store, &path.0.environment_name);

@@ -3,14 +3,15 @@
 use axum::Json;
 use greenroom_api_types::envelope::List;
 use greenroom_api_types::session::ListedSession;
+use greenroom_app::failure::Failure;
+use greenroom_app::session::live;
 use greenroom_domain::policy::action::EnvironmentRead;
 use greenroom_domain::principal::Principal;
 use greenroom_store::live_session::LiveSessionFilter;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::app::failure::Failure;
-use crate::app::session::live;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::page::{list_with, page};
 use crate::http::rules::path::OrganizationPath;
 use crate::http::rules::permit::{Narrowed, Permit};
@@ -71,7 +72,7 @@ impl LiveSessionQuery {
 pub async fn list_sessions(
     permit: Permit<EnvironmentRead, Narrowed>,
     query: Query<LiveSessionQuery>,
-) -> Result<Json<List<ListedSession>>, Failure> {
+) -> Result<Json<List<ListedSession>>, EarlyResponse> {
     let page = page(query.0.limit, query.0.offset)?;
     let filter = query.0.filter(&permit.principal)?;
     let found = live::list(&permit.app.store, permit.organization(), &filter, page).await?;

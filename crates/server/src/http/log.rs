@@ -9,23 +9,24 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream;
+use greenroom_app::App;
+use greenroom_app::failure::Failure;
+use greenroom_app::log::lines::{self, LogSelection};
+use greenroom_app::log::{self, LogKey};
 use greenroom_domain::id::{DeploymentId, OrganizationId, StepRunId};
 use greenroom_domain::policy::action::DeploymentRead;
 use greenroom_store::log::LogState;
+use greenroom_worker::log_reader::{LogPart, READ_BYTES};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::App;
-use crate::app::failure::Failure;
-use crate::app::log::lines::{self, LogSelection};
-use crate::app::log::{self, LogKey};
 use crate::http::rules::download::download;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::path::{OrganizationPath, PathParams, StepPath, parse_id};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::{LogProblems, RangeProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::range::{not_satisfiable, parse_range};
-use greenroom_worker::log_reader::{LogPart, READ_BYTES};
 
 /// Header: whether the log is closed.
 const COMPLETE_HEADER: &str = "x-log-complete";
@@ -119,7 +120,7 @@ pub async fn read_log(
     path: PathParams<StepPath>,
     headers: HeaderMap,
     query: Query<ReadLogQuery>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let (log_key, state) = find(&permit, &path.0).await?;
     let total = state.bytes;
     let range = headers.get(header::RANGE).map(|value| parse_range(value, total)).transpose()?;

@@ -3,11 +3,11 @@
 use axum::Json;
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::log::LogIndex;
+use greenroom_app::log::lines;
 use greenroom_domain::policy::action::DeploymentRead;
 
-use crate::app::failure::Failure;
-use crate::app::log::lines;
 use crate::http::log::find;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::path::{OrganizationPath, PathParams, StepPath};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::{LogProblems, ReadProblems};
@@ -26,7 +26,7 @@ use crate::http::rules::problem_responses::{LogProblems, ReadProblems};
 pub async fn get_log_index(
     permit: Permit<DeploymentRead>,
     path: PathParams<StepPath>,
-) -> Result<Json<Data<LogIndex>>, Failure> {
+) -> Result<Json<Data<LogIndex>>, EarlyResponse> {
     let (key, state) = find(&permit, &path.0).await?;
     Ok(Json(Data { data: lines::index(&permit.app, key, state).await? }))
 }

@@ -3,13 +3,14 @@
 use axum::Json;
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::log::LogMatches;
+use greenroom_app::failure::Failure;
+use greenroom_app::log::search::{SearchRequest, search};
 use greenroom_domain::policy::action::DeploymentRead;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::failure::Failure;
-use crate::app::log::search::{SearchRequest, search};
 use crate::http::log::find;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::path::{OrganizationPath, PathParams, StepPath};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::{LogProblems, ReadProblems};
@@ -70,7 +71,7 @@ pub async fn search_log(
     permit: Permit<DeploymentRead>,
     path: PathParams<StepPath>,
     query: Query<LogSearchQuery>,
-) -> Result<Json<Data<LogMatches>>, Failure> {
+) -> Result<Json<Data<LogMatches>>, EarlyResponse> {
     let request = query.0.request()?;
     let (key, state) = find(&permit, &path.0).await?;
     let bearer = permit.principal.as_ref().into();

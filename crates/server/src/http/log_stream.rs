@@ -2,27 +2,24 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::time::Duration;
 
 use axum::http::HeaderMap;
 use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::{Stream, stream};
+use greenroom_app::App;
+use greenroom_app::limits::Counted;
+use greenroom_app::live::stream_rights::RightsWatch;
+use greenroom_app::log::tail::{Follower, LogProgress};
 use greenroom_domain::policy::action::DeploymentRead;
+use greenroom_worker::log_reader::LogPart;
 
-use crate::app::App;
-use crate::app::failure::Failure;
-use crate::app::live::stream_rights::RightsWatch;
-use crate::app::log::tail::{Follower, LogProgress};
 use crate::http::log::{LogQuery, find};
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::path::{OrganizationPath, PathParams, StepPath};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::{LogProblems, ReadProblems};
 use crate::http::rules::query::Query;
-use crate::limits::Counted;
-use greenroom_worker::log_reader::LogPart;
-
-const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Follow a step's log while it is written (server-sent events)
 ///
@@ -42,17 +39,18 @@ pub async fn stream_log(
     path: PathParams<StepPath>,
     headers: HeaderMap,
     query: Query<LogQuery>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let (log, state) = find(&permit, &path.0).await?;
     let last_event_id = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
     let at = last_event_id.or(query.0.after_seq).unwrap_or(0);
     let app = permit.app.clone();
+    let heartbeat_interval = app.limits.client_timing.stream_heartbeat_interval;
     let watch = app.stream_rights.watch(&permit.principal);
     let counted = app.limits.stream(permit.principal.as_ref().into())?;
     let follower = app.log_tails.follow(log.organization, log.step, state);
     let tail = Tail { app, follower, at, incomplete: None, ready: VecDeque::new(), ended: false };
     let messages = messages(tail, watch, counted);
-    Ok(Sse::new(messages).keep_alive(KeepAlive::new().interval(HEARTBEAT_INTERVAL)).into_response())
+    Ok(Sse::new(messages).keep_alive(KeepAlive::new().interval(heartbeat_interval)).into_response())
 }
 
 /// Holds `counted` and `watch` until the log is complete, the right to read it ends, the server drains, or

@@ -3,8 +3,9 @@
 use axum::Json;
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::me::Me;
+use greenroom_app::failure::Failure;
 
-use crate::app::failure::Failure;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::path::OrganizationPath;
 use crate::http::rules::permit::{AuthenticatedRequest, Caller};
 use crate::http::rules::problem_responses::ReadProblems;
@@ -16,7 +17,7 @@ use crate::http::rules::problem_responses::ReadProblems;
 /// lists all organizations of the person, sorted by slug; the organization and role beside it are those of the
 /// first one.
 #[utoipa::path(get, path = "/me", tag = "identity", responses((status = 200, body = Data<Me>), ReadProblems))]
-pub async fn get_me(caller: Caller) -> Result<Json<Data<Me>>, Failure> {
+pub async fn get_me(caller: Caller) -> Result<Json<Data<Me>>, EarlyResponse> {
     let me = match caller {
         Caller::Token(principal) => Some(Me::from(&*principal)),
         Caller::Browser(browser) => Me::of_browser(&browser),

@@ -5,20 +5,21 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::member::{AddMember, ChangedMember, Member, UpdateMember};
+use greenroom_app::failure::Failure;
+use greenroom_app::member::{self, Changed};
 use greenroom_domain::id::UserId;
 use greenroom_domain::member::Member as Record;
 use greenroom_domain::policy::action::{MemberManage, MemberRead};
 
-use crate::app::failure::Failure;
-use crate::app::member::{self, Changed};
-use crate::app::precondition::IfMatch;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::dry_run::{DryRun, ended_sessions};
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list};
 use crate::http::rules::path::{MemberPath, OrganizationPath, PathParams, parse_id};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::precondition::Precondition;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ConditionProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
@@ -33,7 +34,7 @@ use crate::http::rules::record_response::RecordResponse;
 pub async fn list_members(
     permit: Permit<MemberRead>,
     query: Query<PageQuery>,
-) -> Result<Json<List<Member>>, Failure> {
+) -> Result<Json<List<Member>>, EarlyResponse> {
     let page = query.0.page()?;
     Ok(Json(list(page, permit.app.store.members(permit.organization(), page).await?)))
 }
@@ -47,7 +48,7 @@ pub async fn list_members(
 pub async fn get_member(
     permit: Permit<MemberRead>,
     path: PathParams<MemberPath>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let user: UserId = parse_id(&path.0.user_id)?;
     let found = permit.app.store.member(permit.organization(), user).await?.ok_or_else(Failure::not_found)?;
     Ok(respond(StatusCode::OK, found)?.into_response())
@@ -68,7 +69,7 @@ pub async fn add_member(
 ) -> HandlerResult {
     let mut command = permit.open(key, &body.bytes).await?;
     let added = member::add(&mut command, &body.value).await?;
-    command.finish(respond(StatusCode::CREATED, added)?).await
+    Ok(command.finish(respond(StatusCode::CREATED, added)?).await?)
 }
 
 /// Change a member's role or name. If the new role is below developer, the member's sessions end
@@ -78,7 +79,7 @@ pub async fn add_member(
 /// beyond 500, the others end within seconds. With `dryRun=true`, the response lists the sessions that would
 /// end, and nothing changes. The last owner must keep the role.
 #[utoipa::path(patch, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
-    params(OrganizationPath, MemberPath, DryRun, IdempotencyKey, IfMatch),
+    params(OrganizationPath, MemberPath, DryRun, IdempotencyKey, Precondition),
     request_body = UpdateMember,
     responses((status = 200, body = Data<ChangedMember>), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn update_member(
@@ -86,7 +87,7 @@ pub async fn update_member(
     path: PathParams<MemberPath>,
     query: Query<DryRun>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
     body: Body<UpdateMember>,
 ) -> HandlerResult {
     let user = parse_id(&path.0.user_id)?;
@@ -103,14 +104,14 @@ pub async fn update_member(
 /// `dryRun=true`, it lists the sessions that would end, and nothing changes. The last owner can't be removed,
 /// and a member who was removed is `404`.
 #[utoipa::path(delete, path = "/organizations/{orgId}/members/{userId}", tag = "identity",
-    params(OrganizationPath, MemberPath, DryRun, IdempotencyKey, IfMatch),
+    params(OrganizationPath, MemberPath, DryRun, IdempotencyKey, Precondition),
     responses((status = 200, body = Data<ChangedMember>), CommandProblems, ConditionProblems))]
 pub async fn remove_member(
     permit: Permit<MemberManage>,
     path: PathParams<MemberPath>,
     query: Query<DryRun>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
 ) -> HandlerResult {
     let user = parse_id(&path.0.user_id)?;
     let mut command = permit.open(key, &[]).await?;

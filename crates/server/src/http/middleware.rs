@@ -1,31 +1,34 @@
 //! The outermost layer. Every request gets an id, a deadline and a log line; every failure, including a
 //! panic, becomes a problem response with that id. The layer identifies the sender, applies the sender's
-//! limits and buffers the body. Only then does the request take one of the server's slots.
+//! limits and buffers the body. Only then is the request counted as in flight, and takes one of the server's slots.
 
 use std::borrow::Cow;
 use std::time::Instant;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
 use axum::http::{HeaderValue, Method, header};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use futures_util::FutureExt;
+use greenroom_app::App;
+use greenroom_app::failure::{Code, Failure};
+use greenroom_app::limits::{Class, PeerAddress, Sender, Slot};
 use greenroom_domain::text::is_hidden;
 use tracing::Instrument;
 
-use crate::app::App;
-use crate::app::failure::{Code, Failure};
 use crate::http::rules::buffered_body;
-use crate::http::rules::class::{classify, has_identity, is_upload, uses_database};
+use crate::http::rules::class::{classify, has_identity, is_upload, route_class, uses_database};
 use crate::http::rules::identity::Identity;
 use crate::http::rules::paced_body::PacedBody;
 use crate::http::rules::path::OrganizationPath;
 use crate::http::rules::problem::PendingProblem;
+use crate::http::rules::problem::problem_response;
 use crate::http::rules::request_id::{self, RequestId};
 use crate::http::rules::request_slot::RequestSlot;
+use crate::http::rules::request_trace;
+use crate::http::rules::requested_host;
 use crate::http::rules::security_headers;
-use crate::limits::{Class, PeerAddress, Sender, Slot};
 
 const MAX_URI_BYTES: usize = 4 * 1024;
 
@@ -39,18 +42,30 @@ pub async fn handle(State(app): State<App>, mut request: Request, next: Next) ->
     let span = tracing::info_span!("request", id = %id.0, method = %method, route = %route);
 
     let response = Box::pin(run(&app, &route, request, next)).instrument(span.clone()).await;
-    let response = response.unwrap_or_else(Failure::into_response);
+    let response = response.unwrap_or_else(problem_response);
     let response = finish(response, &id);
 
     let (status, elapsed) = (response.status().as_u16(), started.elapsed());
-    let labels =
-        [("method", method_label(&method)), ("route", route.into()), ("status", status.to_string().into())];
+    let labels = [
+        ("class", Cow::from(route_class(&method, &route))),
+        ("method", method_label(&method)),
+        ("route", route.into()),
+        ("status", status.to_string().into()),
+    ];
     metrics::histogram!("greenroom_http_request_seconds", &labels).record(elapsed);
     span.in_scope(|| tracing::info!(status, duration_ms = elapsed.as_secs_f64() * 1e3, "answered {status}"));
     response
 }
 
 async fn run(app: &App, route: &str, request: Request, next: Next) -> Result<Response, Failure> {
+    // Which of two would count depends on the program: a proxy in front may have checked the other one.
+    for name in [header::HOST, header::AUTHORIZATION] {
+        if request.headers().get_all(&name).iter().nth(1).is_some() {
+            let detail = format!("The request has two `{name}` fields. Send this field once.");
+            return Err(Failure::new(Code::InvalidHeader, detail));
+        }
+    }
+    requested_host::check(&request, route, &app.sign_in.own_origins)?;
     if request.uri().path_and_query().is_some_and(|uri| uri.as_str().len() > MAX_URI_BYTES) {
         return Err(Failure::new(Code::UriTooLong, "Path and query are 4 KiB at most."));
     }
@@ -74,16 +89,22 @@ async fn run(app: &App, route: &str, request: Request, next: Next) -> Result<Res
         Identity::Anonymous
     };
     let sender = identity.sender(address, organization);
-    let counted = limits.admit(sender, class)?;
+    let streams_body = !matches!(sender, Sender::Bearer(_)) || is_upload(&parts.method, route);
+    let awaits_body = !streams_body && !body.is_end_stream();
+    let mut counted = limits.admit(sender, class, awaits_body)?;
     let (body, charge) = match sender {
-        Sender::Bearer(bearer) if !is_upload(&parts.method, route) => {
-            buffered_body::buffer(limits, bearer, body).await?
+        Sender::Bearer(bearer) if awaits_body => {
+            let buffered = buffered_body::buffer(limits, bearer, body).await?;
+            counted = limits.body_arrived(bearer, class)?;
+            buffered
         }
+        Sender::Bearer(_) if !streams_body => (body, None),
         // Without a valid token only the handlers of signing in and of exchanging tokens read a body, of a few KiB.
-        _ => (Body::new(PacedBody::new(body)), None),
+        _ => (Body::new(PacedBody::new(body, limits.client_timing.body_window)), None),
     };
     let request_slot = RequestSlot::new(limits, sender, counted, charge);
     let needs_connection = uses_database(&parts.method, route);
+    let span = request_trace::begin(&parts, route, class, &sender);
     parts.extensions.insert(identity);
     parts.extensions.insert(request_slot.clone());
     let work = async {
@@ -92,7 +113,8 @@ async fn run(app: &App, route: &str, request: Request, next: Next) -> Result<Res
         request_slot.begin_work(slot);
         Ok::<_, Failure>(next.run(Request::from_parts(parts, body)).await)
     };
-    match request_slot.run_until_deadline(std::panic::AssertUnwindSafe(work).catch_unwind()).await {
+    let work = request_slot.run_until_deadline(std::panic::AssertUnwindSafe(work).catch_unwind());
+    let outcome = match span.run(work).await {
         Some(Ok(response)) => response,
         Some(Err(panic)) => {
             let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -100,7 +122,9 @@ async fn run(app: &App, route: &str, request: Request, next: Next) -> Result<Res
             Err(Failure::internal(text.unwrap_or_else(|| "a handler panicked".to_owned())))
         }
         None => Err(deadline_exceeded()),
-    }
+    };
+    request_trace::end(span, &outcome);
+    outcome
 }
 
 fn deadline_exceeded() -> Failure {

@@ -6,17 +6,16 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use greenroom_app::App;
+use greenroom_app::token_exchange::{self, ExchangeFailure, ExchangedToken};
 use serde_json::{Value, json};
 
-use crate::app::App;
-use crate::app::failure::Failure;
-use crate::app::token_exchange::{self, ExchangeFailure, ExchangedToken};
 use crate::http::rules::body;
-use crate::http::rules::class::TOKEN_PATH;
+use crate::http::rules::class::{METADATA_PATH, TOKEN_PATH};
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::request_id::RequestId;
 use crate::http::rules::sign_in_request::ClientIp;
 
-const METADATA_PATH: &str = "/.well-known/oauth-authorization-server";
 const FORM: &str = "application/x-www-form-urlencoded";
 const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
@@ -34,7 +33,7 @@ async fn exchange_token(
     ClientIp(address): ClientIp,
     id: RequestId,
     request: Request,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     app.limits.exchange(address)?;
     let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = content_type.and_then(|text| text.split(';').next()).unwrap_or_default();
@@ -47,7 +46,7 @@ async fn exchange_token(
         Ok(exchanged) => Ok(Json(success(&exchanged)).into_response()),
         Err(ExchangeFailure::Invalid(invalid)) => Ok(error(invalid.code(), &invalid.to_string())),
         Err(ExchangeFailure::Refused) => Ok(error("invalid_grant", REFUSED)),
-        Err(ExchangeFailure::Failed(failure)) => Err(failure),
+        Err(ExchangeFailure::Failed(failure)) => Err(failure.into()),
     }
 }
 

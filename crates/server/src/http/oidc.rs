@@ -2,13 +2,14 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Response};
+use greenroom_app::failure::{Code, Failure};
+use greenroom_app::sign_in::oidc::{self, Pending, Returned};
+use greenroom_app::sign_in::provider::Provider;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::failure::{Code, Failure};
-use crate::app::sign_in::oidc::{self, Pending, Returned};
-use crate::app::sign_in::provider::Provider;
 use crate::http::rules::cookie;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::path::{PathParams, ProviderPath};
 use crate::http::rules::problem_responses::ReadProblems;
 use crate::http::rules::query::Query;
@@ -49,12 +50,12 @@ pub async fn start_oidc_sign_in(
     request: Navigation,
     path: PathParams<ProviderPath>,
     query: Query<StartQuery>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let provider = find(&request, &path.0)?;
     match oidc::start(provider, query.0.return_to.as_deref().unwrap_or("/")).await {
-        Ok((url, pending)) => redirect(&url, &[cookie::set_pending(&pending.to_cookie())]),
-        Err(failure) if failure.code == Code::SignInFailed => redirect(FAILED, &[]),
-        Err(failure) => Err(failure),
+        Ok((url, pending)) => Ok(redirect(&url, &[cookie::set_pending(&pending.to_cookie())])?),
+        Err(failure) if failure.code == Code::SignInFailed => Ok(redirect(FAILED, &[])?),
+        Err(failure) => Err(failure.into()),
     }
 }
 
@@ -71,7 +72,7 @@ pub async fn finish_oidc_sign_in(
     request: Navigation,
     path: PathParams<ProviderPath>,
     query: Query<CallbackQuery>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let (provider, Navigation(request)) = (find(&request, &path.0)?, &request);
     let CallbackQuery { code, state, iss } = &query.0;
     let returned = Returned { code: code.as_deref(), state: state.as_deref(), issuer: iss.as_deref() };
@@ -79,10 +80,12 @@ pub async fn finish_oidc_sign_in(
     match oidc::finish(&request.app, provider, &pending, &returned, &request.browser()).await {
         Ok(secret) => {
             let cookies = [cookie::set_session(secret.reveal()), cookie::clear_pending()];
-            redirect(&pending.return_to, &cookies)
+            Ok(redirect(&pending.return_to, &cookies)?)
         }
-        Err(failure) if failure.code == Code::SignInFailed => redirect(FAILED, &[cookie::clear_pending()]),
-        Err(failure) => Err(failure),
+        Err(failure) if failure.code == Code::SignInFailed => {
+            Ok(redirect(FAILED, &[cookie::clear_pending()])?)
+        }
+        Err(failure) => Err(failure.into()),
     }
 }
 

@@ -9,6 +9,13 @@ use greenroom_api_types::pipeline::{
     PipelineStatus, PipelineVersion, ResumePipeline, SavedPipeline, StopMode, StopPipeline, UpdatePipeline,
     ValidateDefinition,
 };
+use greenroom_app::command::OpenCommand;
+use greenroom_app::definition;
+use greenroom_app::failure::Failure;
+use greenroom_app::pipeline;
+use greenroom_app::pipeline_archive;
+use greenroom_app::step_registry::resolve;
+use greenroom_app::web_url::WebUrls;
 use greenroom_domain::id::PipelineId;
 use greenroom_domain::pipeline::{Pipeline as Record, PipelineCommand};
 use greenroom_domain::policy::action::{PipelineEdit, PipelineRead, PipelineStop};
@@ -16,21 +23,15 @@ use greenroom_store::pipeline::{PipelineActivity, PipelineFilter, PipelineName, 
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::command::OpenCommand;
-use crate::app::definition;
-use crate::app::failure::Failure;
-use crate::app::pipeline;
-use crate::app::pipeline_archive;
-use crate::app::precondition::IfMatch;
-use crate::app::step_registry::resolve;
-use crate::app::web_url::WebUrls;
 use crate::http::rules::body::{Body, MAX_DEFINITION_BYTES};
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::dry_run::{DryRun, ended_sessions};
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list_with, page};
 use crate::http::rules::path::{OrganizationPath, PathParams, PipelinePath, VersionPath};
 use crate::http::rules::permit::{AuthenticatedRequest, Narrowed, Permit};
+use crate::http::rules::precondition::Precondition;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ConditionProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::{RecordResponse, content_hash};
@@ -66,7 +67,7 @@ pub struct PipelineQuery {
 pub async fn list_pipelines(
     permit: Permit<PipelineRead, Narrowed>,
     query: Query<PipelineQuery>,
-) -> Result<Json<List<Pipeline>>, Failure> {
+) -> Result<Json<List<Pipeline>>, EarlyResponse> {
     let PipelineQuery { limit, offset, status, q, repository } = query.0;
     let page = page(limit, offset)?;
     let (store, organization) = (&permit.app.store, permit.organization());
@@ -94,7 +95,7 @@ pub async fn list_pipelines(
 pub async fn get_pipeline(
     permit: Permit<PipelineRead>,
     path: PathParams<PipelinePath>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let found = find(&permit, &path.0.pipeline_id).await?;
     let revision = found.revision;
     let mut record = view(permit.web_urls(), found, PipelineActivity::default());
@@ -120,7 +121,7 @@ pub async fn create_pipeline(
     let mut command = permit.open(key, &body.bytes).await?;
     let created = pipeline::create(&mut command, &body.value, &checked).await?;
     let response = respond(StatusCode::CREATED, &mut command, created).await?;
-    command.finish(response.with_warnings(&checked.warnings)?).await
+    Ok(command.finish(response.with_warnings(&checked.warnings)?).await?)
 }
 
 /// Update a pipeline. A changed definition becomes a new version
@@ -131,14 +132,14 @@ pub async fn create_pipeline(
 /// the definition, except for `concurrency`, which holds for all that wait. An environment that is no longer
 /// in the definition stays with its holder, and can't be claimed after that.
 #[utoipa::path(put, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
-    params(OrganizationPath, PipelinePath, IdempotencyKey, IfMatch),
+    params(OrganizationPath, PipelinePath, IdempotencyKey, Precondition),
     request_body = UpdatePipeline,
     responses((status = 200, body = SavedPipeline), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn update_pipeline(
     permit: Permit<PipelineEdit>,
     path: PathParams<PipelinePath>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
     body: Body<UpdatePipeline, MAX_DEFINITION_BYTES>,
 ) -> HandlerResult {
     let name = parse_name(&path.0.pipeline_id)?;
@@ -153,7 +154,7 @@ pub async fn update_pipeline(
     let updated = pipeline::update(&mut command, &name, &condition, &body.value, checked).await?;
     let warnings = checked.map(|checked| checked.warnings.as_slice()).unwrap_or_default();
     let response = respond(StatusCode::OK, &mut command, updated).await?.with_warnings(warnings)?;
-    command.finish(response).await
+    Ok(command.finish(response).await?)
 }
 
 /// Archive a pipeline permanently and end its sessions
@@ -163,14 +164,14 @@ pub async fn update_pipeline(
 /// others end within seconds. With `dryRun=true`, the response lists the sessions that would end, and nothing
 /// changes. Archiving again, by id, returns the pipeline as it is.
 #[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}", tag = "pipelines",
-    params(OrganizationPath, PipelinePath, DryRun, IdempotencyKey, IfMatch),
+    params(OrganizationPath, PipelinePath, DryRun, IdempotencyKey, Precondition),
     responses((status = 200, body = Data<ArchivedPipeline>), CommandProblems, ConditionProblems))]
 pub async fn archive_pipeline(
     permit: Permit<PipelineEdit>,
     path: PathParams<PipelinePath>,
     query: Query<DryRun>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
 ) -> HandlerResult {
     let name = parse_name(&path.0.pipeline_id)?;
     let mut command = permit.open(key, &[]).await?;
@@ -189,14 +190,14 @@ pub async fn archive_pipeline(
 /// run on a stopped pipeline too. Stopping again with another mode or reason replaces the stop; with the same
 /// ones it changes nothing.
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/stop", tag = "pipelines",
-    params(OrganizationPath, PipelinePath, IdempotencyKey, IfMatch),
+    params(OrganizationPath, PipelinePath, IdempotencyKey, Precondition),
     request_body(content = Option<StopPipeline>),
     responses((status = 200, body = Data<Pipeline>), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn stop_pipeline(
     permit: Permit<PipelineStop>,
     path: PathParams<PipelinePath>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
     body: Body<StopPipeline>,
 ) -> HandlerResult {
     let name = parse_name(&path.0.pipeline_id)?;
@@ -205,7 +206,7 @@ pub async fn stop_pipeline(
     let reason = body.value.reason.as_deref();
     let stopped = pipeline::change_status(&mut command, &name, &condition, change, reason).await?;
     let response = respond(StatusCode::OK, &mut command, stopped).await?;
-    command.finish(response).await
+    Ok(command.finish(response).await?)
 }
 
 /// Resume a stopped pipeline. Deployments that were waiting for this continue
@@ -214,14 +215,14 @@ pub async fn stop_pipeline(
 /// allows. Resuming a pipeline that is not stopped changes nothing and records no event. An archived pipeline
 /// can't be resumed.
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/resume", tag = "pipelines",
-    params(OrganizationPath, PipelinePath, IdempotencyKey, IfMatch),
+    params(OrganizationPath, PipelinePath, IdempotencyKey, Precondition),
     request_body(content = Option<ResumePipeline>),
     responses((status = 200, body = Data<Pipeline>), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn resume_pipeline(
     permit: Permit<PipelineStop>,
     path: PathParams<PipelinePath>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
     body: Body<ResumePipeline>,
 ) -> HandlerResult {
     let name = parse_name(&path.0.pipeline_id)?;
@@ -230,7 +231,7 @@ pub async fn resume_pipeline(
     let resumed =
         pipeline::change_status(&mut command, &name, &condition, PipelineCommand::Resume, reason).await?;
     let response = respond(StatusCode::OK, &mut command, resumed).await?;
-    command.finish(response).await
+    Ok(command.finish(response).await?)
 }
 
 /// Check a definition without saving it
@@ -247,7 +248,7 @@ pub async fn resume_pipeline(
 pub async fn validate_definition(
     permit: Permit<PipelineRead>,
     body: Body<ValidateDefinition, MAX_DEFINITION_BYTES>,
-) -> Result<Json<Data<DefinitionReport>>, Failure> {
+) -> Result<Json<Data<DefinitionReport>>, EarlyResponse> {
     let store = &permit.app.store;
     let data = match definition::validate(store, permit.organization(), body.value.definition).await? {
         Ok(mut checked) => {
@@ -277,7 +278,7 @@ pub async fn list_pipeline_versions(
     permit: Permit<PipelineRead>,
     path: PathParams<PipelinePath>,
     query: Query<PageQuery>,
-) -> Result<Json<List<PipelineVersion>>, Failure> {
+) -> Result<Json<List<PipelineVersion>>, EarlyResponse> {
     let page = query.0.page()?;
     let pipeline = find(&permit, &path.0.pipeline_id).await?;
     let found = permit.app.store.pipeline_versions(permit.organization(), &pipeline, page).await?;
@@ -294,7 +295,7 @@ pub async fn list_pipeline_versions(
 pub async fn get_pipeline_version(
     permit: Permit<PipelineRead>,
     path: PathParams<VersionPath>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let version = path.0.version.parse().map_err(|_| Failure::not_found())?;
     let pipeline = find(&permit, &path.0.pipeline_id).await?;
     let found = permit.app.store.pipeline_version(permit.organization(), pipeline.id, version).await?;
@@ -307,8 +308,11 @@ pub async fn get_pipeline_version(
 
 /// Adds what happens in each of the pipelines.
 async fn fill_activity(request: &AuthenticatedRequest, pipelines: &mut [Pipeline]) -> Result<(), Failure> {
-    let ids: Vec<PipelineId> = pipelines.iter().filter_map(|pipeline| pipeline.id.parse().ok()).collect();
-    let activity = request.app.store.pipeline_activity(request.organization(), &ids).await?;
+    let id = |pipeline: &Pipeline| pipeline.id.parse::<PipelineId>().ok();
+    let ids: Vec<PipelineId> = pipelines.iter().filter_map(id).collect();
+    let stopped: Vec<PipelineId> =
+        pipelines.iter().filter(|pipeline| pipeline.stop.is_some()).filter_map(id).collect();
+    let activity = request.app.store.pipeline_activity(request.organization(), (&ids, &stopped)).await?;
     for (id, activity) in activity {
         let id = id.to_string();
         if let Some(pipeline) = pipelines.iter_mut().find(|pipeline| pipeline.id == id) {
@@ -336,7 +340,10 @@ pub(super) fn view(urls: WebUrls<'_>, pipeline: Record, activity: PipelineActivi
 }
 
 fn set_activity(pipeline: &mut Pipeline, activity: PipelineActivity) {
-    let PipelineActivity { environments, free_environments, recent } = activity;
+    let PipelineActivity { environments, free_environments, stopped_by_name, recent } = activity;
+    if let Some(stop) = &mut pipeline.stop {
+        stop.by_name = stopped_by_name;
+    }
     pipeline.environments = EnvironmentCounts { total: environments, free: free_environments };
     pipeline.recent_deployments = recent.into_iter().map(summary).collect();
     pipeline.last_deployment = pipeline.recent_deployments.first().cloned();
@@ -359,6 +366,7 @@ fn summary(deployment: RecentDeployment) -> LastDeployment {
         purpose: deployment.purpose.into(),
         commit_id: deployment.commit_id,
         status: deployment.status.into(),
+        skipped_environments: deployment.skipped_environments,
         created_at: deployment.created_at,
     }
 }

@@ -2,18 +2,18 @@
 
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::pipeline::UpdatedSteps;
+use greenroom_app::definition;
+use greenroom_app::failure::Failure;
+use greenroom_app::pipeline;
 use greenroom_domain::policy::action::PipelineEdit;
 
-use crate::app::definition;
-use crate::app::failure::Failure;
-use crate::app::pipeline;
-use crate::app::precondition::IfMatch;
 use crate::http::pipeline::{parse_name, view};
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::dry_run::DryRun;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{OrganizationPath, PathParams, PipelinePath};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::precondition::Precondition;
 use crate::http::rules::problem_responses::{CommandProblems, ConditionProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
@@ -26,14 +26,14 @@ use crate::http::rules::record_response::RecordResponse;
 /// change, and nothing does. If a reference can't be resolved any more, or what the definition gives to a step is not valid for the
 /// step's new version, the response is `422` with line and column, and nothing changes.
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/update-steps", tag = "pipelines",
-    params(OrganizationPath, PipelinePath, DryRun, IdempotencyKey, IfMatch),
+    params(OrganizationPath, PipelinePath, DryRun, IdempotencyKey, Precondition),
     responses((status = 200, body = Data<UpdatedSteps>), CommandProblems, ConditionProblems))]
 pub async fn update_pipeline_steps(
     permit: Permit<PipelineEdit>,
     path: PathParams<PipelinePath>,
     query: Query<DryRun>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
 ) -> HandlerResult {
     let name = parse_name(&path.0.pipeline_id)?;
     let (store, organization) = (&permit.app.store, permit.organization());

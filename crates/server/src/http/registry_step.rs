@@ -6,16 +6,17 @@ use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::step_registry::{
     RegistryStep, RegistryStepVersion, RegistryStepVersionDetail, StepDiff, StepUsage, YankStepVersion,
 };
+use greenroom_app::failure::Failure;
+use greenroom_app::step_registry::{diff, step_view, usage_view, version, version_detail_view, version_view};
 use greenroom_domain::id::RegistryId;
 use greenroom_domain::policy::action::{RegistryManage, RegistryRead};
 use greenroom_domain::step::StepVersion;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::failure::Failure;
-use crate::app::step_registry::{diff, step_view, usage_view, version, version_detail_view, version_view};
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list_with};
 use crate::http::rules::path::{
@@ -37,7 +38,7 @@ pub async fn list_registry_steps(
     permit: Permit<RegistryRead>,
     path: PathParams<RegistryPath>,
     query: Query<PageQuery>,
-) -> Result<Json<List<RegistryStep>>, Failure> {
+) -> Result<Json<List<RegistryStep>>, EarlyResponse> {
     let (page, id): (_, RegistryId) = (query.0.page()?, parse_id(&path.0.registry_id)?);
     let (store, organization) = (&permit.app.store, permit.organization());
     store.step_registry(organization, id).await?.ok_or_else(Failure::not_found)?;
@@ -55,7 +56,7 @@ pub async fn list_registry_steps(
 pub async fn get_registry_step(
     permit: Permit<RegistryRead>,
     path: PathParams<RegistryStepPath>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let step = path.0.place()?.find(&permit.app.store, permit.organization()).await?;
     Ok(RecordResponse::ok(&step_view(step))?.with_content_etag().into_response())
 }
@@ -71,7 +72,7 @@ pub async fn list_registry_step_versions(
     permit: Permit<RegistryRead>,
     path: PathParams<RegistryStepPath>,
     query: Query<PageQuery>,
-) -> Result<Json<List<RegistryStepVersion>>, Failure> {
+) -> Result<Json<List<RegistryStepVersion>>, EarlyResponse> {
     let (page, place) = (query.0.page()?, path.0.place()?);
     let (store, organization) = (&permit.app.store, permit.organization());
     place.find(store, organization).await?;
@@ -90,7 +91,7 @@ pub async fn list_registry_step_versions(
 pub async fn get_registry_step_version(
     permit: Permit<RegistryRead>,
     path: PathParams<RegistryStepVersionPath>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let (place, version) = path.0.parse()?;
     let found = place.find_version(&permit.app.store, permit.organization(), &version).await?;
     Ok(RecordResponse::ok(&version_detail_view(found))?.with_content_etag().into_response())
@@ -117,7 +118,7 @@ pub async fn diff_registry_step_versions(
     permit: Permit<RegistryRead>,
     path: PathParams<RegistryStepVersionPath>,
     query: Query<DiffQuery>,
-) -> Result<Json<Data<StepDiff>>, Failure> {
+) -> Result<Json<Data<StepDiff>>, EarlyResponse> {
     let (place, to) = path.0.parse()?;
     let from = query.0.from.as_deref().map(str::parse::<StepVersion>).transpose();
     let from = from.map_err(|error| Failure::field("from", error))?;
@@ -136,7 +137,7 @@ pub async fn list_step_usage(
     permit: Permit<RegistryRead>,
     path: PathParams<RegistryStepPath>,
     query: Query<PageQuery>,
-) -> Result<Json<List<StepUsage>>, Failure> {
+) -> Result<Json<List<StepUsage>>, EarlyResponse> {
     let (page, place) = (query.0.page()?, path.0.place()?);
     let (store, organization) = (&permit.app.store, permit.organization());
     place.find(store, organization).await?;
@@ -163,5 +164,5 @@ pub async fn yank_registry_step_version(
     let (place, version) = path.0.parse()?;
     let mut command = permit.open(key, &body.bytes).await?;
     let yanked = version::yank(&mut command, &place, &version, &body.value).await?;
-    command.finish(RecordResponse::ok(&version_view(yanked))?).await
+    Ok(command.finish(RecordResponse::ok(&version_view(yanked))?).await?)
 }

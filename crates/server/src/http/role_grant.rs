@@ -4,17 +4,17 @@ use axum::Json;
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::person::Person;
 use greenroom_api_types::role_grant::{DeletedGrant, Grant, GrantedGroup, SetGrant};
+use greenroom_app::role_grant;
 use greenroom_domain::policy::action::{GrantManage, GrantRead};
 use greenroom_domain::role_grant::Grantee;
 use greenroom_store::pipeline::PipelineName;
 use greenroom_store::role_grant::GrantRecord;
 
-use crate::app::failure::Failure;
-use crate::app::role_grant;
 use crate::http::environment::find_pipeline;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::dry_run::{DryRun, ended_sessions};
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list_with};
 use crate::http::rules::path::{GroupGrantPath, OrganizationPath, PathParams, PipelinePath, UserGrantPath};
@@ -34,7 +34,7 @@ pub async fn list_grants(
     permit: Permit<GrantRead>,
     path: PathParams<PipelinePath>,
     query: Query<PageQuery>,
-) -> Result<Json<List<Grant>>, Failure> {
+) -> Result<Json<List<Grant>>, EarlyResponse> {
     let page = query.0.page()?;
     let pipeline = find_pipeline(&permit, &path.0.pipeline_id).await?;
     let found = permit.app.store.grants(permit.organization(), pipeline, page).await?;
@@ -119,7 +119,7 @@ async fn set(
 ) -> HandlerResult {
     let mut command = permit.open(key, &body.bytes).await?;
     let grant = role_grant::set(&mut command, &pipeline, grantee, body.value.role.into()).await?;
-    command.finish(RecordResponse::ok(&view(grant))?).await
+    Ok(command.finish(RecordResponse::ok(&view(grant))?).await?)
 }
 
 async fn delete(

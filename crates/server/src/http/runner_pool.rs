@@ -3,18 +3,19 @@
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::Data;
-use greenroom_api_types::runner_pool::{RunnerPool, UpdateRunnerPool};
+use greenroom_api_types::runner_pool::{RunnerPool, SavedRunnerPool, UpdateRunnerPool};
+use greenroom_app::failure::Failure;
+use greenroom_app::runner_pool;
 use greenroom_domain::policy::action::RunnerManage;
 use greenroom_store::runner_pool::RunnerPoolRecord;
 
-use crate::app::failure::Failure;
-use crate::app::precondition::IfMatch;
-use crate::app::runner_pool;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{OrganizationPath, PathParams, RunnerPoolPath};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::precondition::Precondition;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ConditionProblems, ReadProblems};
 use crate::http::rules::record_response::RecordResponse;
 
@@ -25,7 +26,9 @@ use crate::http::rules::record_response::RecordResponse;
 #[utoipa::path(get, path = "/organizations/{orgId}/runner-pools", tag = "runners",
     params(OrganizationPath),
     responses((status = 200, body = Data<Vec<RunnerPool>>), ReadProblems))]
-pub async fn list_runner_pools(permit: Permit<RunnerManage>) -> Result<Json<Data<Vec<RunnerPool>>>, Failure> {
+pub async fn list_runner_pools(
+    permit: Permit<RunnerManage>,
+) -> Result<Json<Data<Vec<RunnerPool>>>, EarlyResponse> {
     let found = permit.app.store.runner_pools(permit.organization()).await?;
     Ok(Json(Data { data: found.into_iter().map(runner_pool::to_view).collect() }))
 }
@@ -41,7 +44,7 @@ pub async fn list_runner_pools(permit: Permit<RunnerManage>) -> Result<Json<Data
 pub async fn get_runner_pool(
     permit: Permit<RunnerManage>,
     path: PathParams<RunnerPoolPath>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let found = permit.app.store.runner_pool(permit.organization(), &path.0.pool_name).await?;
     Ok(respond(found.ok_or_else(Failure::not_found)?)?.into_response())
 }
@@ -52,19 +55,20 @@ pub async fn get_runner_pool(
 /// are left out stay as they are; null removes a restriction. A request that changes nothing creates no
 /// revision and no event.
 #[utoipa::path(patch, path = "/organizations/{orgId}/runner-pools/{poolName}", tag = "runners",
-    params(OrganizationPath, RunnerPoolPath, IdempotencyKey, IfMatch),
+    params(OrganizationPath, RunnerPoolPath, IdempotencyKey, Precondition),
     request_body = UpdateRunnerPool,
-    responses((status = 200, body = Data<RunnerPool>), CommandProblems, BodyProblems, ConditionProblems))]
+    responses((status = 200, body = SavedRunnerPool), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn update_runner_pool(
     permit: Permit<RunnerManage>,
     path: PathParams<RunnerPoolPath>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
     body: Body<UpdateRunnerPool>,
 ) -> HandlerResult {
     let mut command = permit.open(key, &body.bytes).await?;
     let updated = runner_pool::update(&mut command, &path.0.pool_name, &condition, &body.value).await?;
-    command.finish(respond(updated)?).await
+    let warnings = runner_pool::warnings(&mut command, &updated).await?;
+    Ok(command.finish(respond(updated)?.with_warnings(&warnings)?).await?)
 }
 
 fn respond(pool: RunnerPoolRecord) -> Result<RecordResponse, Failure> {

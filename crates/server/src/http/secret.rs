@@ -5,9 +5,12 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::secret::{
-    CreateSecret, DeploymentSecretRead, Secret, SecretRead as ReadRecord, SecretVersion, SetSecretValue,
-    UpdateSecret,
+    CreateSecret, DeploymentSecretRead, SavedSecret, Secret, SecretRead as ReadRecord, SecretVersion,
+    SetSecretValue, UpdateSecret,
 };
+use greenroom_app::failure::Failure;
+use greenroom_app::secret::sealing::OrganizationKeys;
+use greenroom_app::secret::{self, value};
 use greenroom_domain::id::{DeploymentId, PipelineId, SecretId};
 use greenroom_domain::policy::action::{SecretEdit, SecretEditOrganization, SecretRead, SecretReadLog};
 use greenroom_store::pipeline::PipelineName;
@@ -15,18 +18,16 @@ use greenroom_store::secret::{SecretFilter, SecretRecord};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::failure::Failure;
-use crate::app::precondition::IfMatch;
-use crate::app::secret::sealing::OrganizationKeys;
-use crate::app::secret::{self, value};
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list_with, page};
 use crate::http::rules::path::{
     DeploymentPath, OrganizationPath, PathParams, SecretPath, SecretVersionPath, parse_id,
 };
 use crate::http::rules::permit::{AuthenticatedRequest, InRequest, Permit};
+use crate::http::rules::precondition::Precondition;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ConditionProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
@@ -64,7 +65,7 @@ pub struct SecretQuery {
 pub async fn list_secrets(
     permit: Permit<SecretRead, InRequest>,
     query: Query<SecretQuery>,
-) -> Result<Json<List<Secret>>, Failure> {
+) -> Result<Json<List<Secret>>, EarlyResponse> {
     let SecretQuery { limit, offset, pipeline_id, name } = query.0;
     let page = page(limit, offset)?;
     let pipeline = match pipeline_id {
@@ -82,12 +83,13 @@ pub async fn list_secrets(
 /// Steps get it by its name, from their next start on. Of several secrets with the same name, a step gets the
 /// one with the narrowest scope; if a rule of that one denies it, the step gets none. The value can never be
 /// read back. A secret of the whole organization needs the role admin and the scope `admin`, and must name
-/// `pipelines` in its policy if it has another rule or a `use`. The same key with the same body returns the
-/// same record for 24 hours.
+/// `pipelines` in its policy if it has another rule or a `use`. `warnings` names the environments, pools and
+/// branches that match nothing yet, because they are mistyped or meant for later. The same key with the same
+/// body returns the same record for 24 hours.
 #[utoipa::path(post, path = "/organizations/{orgId}/secrets", tag = "secrets",
     params(OrganizationPath, IdempotencyKey),
     request_body = CreateSecret,
-    responses((status = 201, body = Data<Secret>), CommandProblems, BodyProblems))]
+    responses((status = 201, body = SavedSecret), CommandProblems, BodyProblems))]
 pub async fn create_secret(
     permit: Permit<Edit, InRequest>,
     key: IdempotencyKey,
@@ -97,7 +99,8 @@ pub async fn create_secret(
     let keys = OrganizationKeys::open(&permit.app, permit.organization()).await?;
     let mut command = permit.open_with_fingerprint(key, keys.fingerprint(&body.bytes)).await?;
     let created = secret::create(&mut command, &keys, body.value).await?;
-    command.finish(respond(StatusCode::CREATED, created)?).await
+    let warnings = secret::warnings(&mut command, &created).await?;
+    Ok(command.finish(respond(StatusCode::CREATED, created)?.with_warnings(&warnings)?).await?)
 }
 
 /// View a secret, without its value
@@ -110,7 +113,7 @@ pub async fn create_secret(
 pub async fn get_secret(
     permit: Permit<SecretRead>,
     path: PathParams<SecretPath>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let found = find(&permit, &path.0.secret_id).await?;
     Ok(respond(StatusCode::OK, found)?.into_response())
 }
@@ -118,23 +121,24 @@ pub async fn get_secret(
 /// Change a secret's description or policy
 ///
 /// The new policy holds for steps that start after this request; steps that run keep what they got. Fields that
-/// are left out stay unchanged, and a request that changes nothing records no event. Name, scope, `use` and
-/// value can't be changed here.
+/// are left out stay unchanged, and a request that changes nothing records no event. `warnings` names what
+/// matches nothing yet. Name, scope, `use` and value can't be changed here.
 #[utoipa::path(patch, path = "/organizations/{orgId}/secrets/{secretId}", tag = "secrets",
-    params(OrganizationPath, SecretPath, IdempotencyKey, IfMatch),
+    params(OrganizationPath, SecretPath, IdempotencyKey, Precondition),
     request_body = UpdateSecret,
-    responses((status = 200, body = Data<Secret>), CommandProblems, BodyProblems, ConditionProblems))]
+    responses((status = 200, body = SavedSecret), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn update_secret(
     permit: Permit<Edit>,
     path: PathParams<SecretPath>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
     body: Body<UpdateSecret>,
 ) -> HandlerResult {
     let id = parse_id(&path.0.secret_id)?;
     let mut command = permit.open(key, &body.bytes).await?;
     let updated = secret::update(&mut command, id, &condition, body.value).await?;
-    command.finish(respond(StatusCode::OK, updated)?).await
+    let warnings = secret::warnings(&mut command, &updated).await?;
+    Ok(command.finish(respond(StatusCode::OK, updated)?.with_warnings(&warnings)?).await?)
 }
 
 /// Delete a secret and destroy all of its values
@@ -143,18 +147,18 @@ pub async fn update_secret(
 /// without their values, and the log of its reads stay readable. Deleting again changes nothing and returns the
 /// record.
 #[utoipa::path(delete, path = "/organizations/{orgId}/secrets/{secretId}", tag = "secrets",
-    params(OrganizationPath, SecretPath, IdempotencyKey, IfMatch),
+    params(OrganizationPath, SecretPath, IdempotencyKey, Precondition),
     responses((status = 200, body = Data<Secret>), CommandProblems, ConditionProblems))]
 pub async fn delete_secret(
     permit: Permit<Edit>,
     path: PathParams<SecretPath>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
 ) -> HandlerResult {
     let id = parse_id(&path.0.secret_id)?;
     let mut command = permit.open(key, &[]).await?;
     let deleted = secret::delete(&mut command, id, &condition).await?;
-    command.finish(respond(StatusCode::OK, deleted)?).await
+    Ok(command.finish(respond(StatusCode::OK, deleted)?).await?)
 }
 
 /// Set the value of a secret: a new version
@@ -163,14 +167,14 @@ pub async fn delete_secret(
 /// the version is stored and not used until it is activated. The version before is retired and can be activated
 /// again until it is destroyed. Without an `Idempotency-Key`, each request makes a version.
 #[utoipa::path(put, path = "/organizations/{orgId}/secrets/{secretId}/value", tag = "secrets",
-    params(OrganizationPath, SecretPath, IdempotencyKey, IfMatch),
+    params(OrganizationPath, SecretPath, IdempotencyKey, Precondition),
     request_body = SetSecretValue,
     responses((status = 200, body = Data<SecretVersion>), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn set_secret_value(
     permit: Permit<Edit>,
     path: PathParams<SecretPath>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
     body: Body<SetSecretValue, MAX_VALUE_BYTES>,
 ) -> HandlerResult {
     let before = find(&permit, &path.0.secret_id).await?;
@@ -178,7 +182,7 @@ pub async fn set_secret_value(
     let keys = OrganizationKeys::open(&permit.app, permit.organization()).await?;
     let mut command = permit.open_with_fingerprint(key, keys.fingerprint(&body.bytes)).await?;
     let version = value::set(&mut command, &keys, before.id, &condition, body.value).await?;
-    command.finish(RecordResponse::ok(&secret::version_view(version))?).await
+    Ok(command.finish(RecordResponse::ok(&secret::version_view(version))?).await?)
 }
 
 /// List the versions of a secret, newest first
@@ -191,7 +195,7 @@ pub async fn list_secret_versions(
     permit: Permit<SecretRead>,
     path: PathParams<SecretPath>,
     query: Query<PageQuery>,
-) -> Result<Json<List<SecretVersion>>, Failure> {
+) -> Result<Json<List<SecretVersion>>, EarlyResponse> {
     let page = query.0.page()?;
     let secret = find(&permit, &path.0.secret_id).await?;
     let found = permit.app.store.secret_versions(permit.organization(), &secret, page).await?;
@@ -213,7 +217,7 @@ pub async fn activate_secret_version(
     let (id, version) = path.0.parse()?;
     let mut command = permit.open(key, &[]).await?;
     let activated = value::activate(&mut command, id, version).await?;
-    command.finish(RecordResponse::ok(&secret::version_view(activated))?).await
+    Ok(command.finish(RecordResponse::ok(&secret::version_view(activated))?).await?)
 }
 
 /// Destroy the value of a version of a secret
@@ -231,7 +235,7 @@ pub async fn destroy_secret_version(
     let (id, version) = path.0.parse()?;
     let mut command = permit.open(key, &[]).await?;
     let destroyed = value::destroy(&mut command, id, version).await?;
-    command.finish(RecordResponse::ok(&secret::version_view(destroyed))?).await
+    Ok(command.finish(RecordResponse::ok(&secret::version_view(destroyed))?).await?)
 }
 
 /// List the reads of a secret, newest first
@@ -245,7 +249,7 @@ pub async fn list_secret_reads(
     permit: Permit<SecretReadLog>,
     path: PathParams<SecretPath>,
     query: Query<PageQuery>,
-) -> Result<Json<List<ReadRecord>>, Failure> {
+) -> Result<Json<List<ReadRecord>>, EarlyResponse> {
     let page = query.0.page()?;
     let secret = find(&permit, &path.0.secret_id).await?;
     let found = permit.app.store.secret_reads(permit.organization(), secret.id, page).await?;
@@ -264,7 +268,7 @@ pub async fn list_deployment_secret_reads(
     permit: Permit<SecretReadLog>,
     path: PathParams<DeploymentPath>,
     query: Query<PageQuery>,
-) -> Result<Json<List<DeploymentSecretRead>>, Failure> {
+) -> Result<Json<List<DeploymentSecretRead>>, EarlyResponse> {
     let page = query.0.page()?;
     let (store, organization) = (&permit.app.store, permit.organization());
     let id: DeploymentId = parse_id(&path.0.deployment_id)?;

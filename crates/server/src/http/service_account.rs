@@ -9,21 +9,22 @@ use greenroom_api_types::service_account::{
     UpdateServiceAccount,
 };
 use greenroom_api_types::token::{ApiToken, CreatedApiToken};
+use greenroom_app::failure::Failure;
+use greenroom_app::service_account::{self, Changed};
 use greenroom_domain::id::UserId;
 use greenroom_domain::policy::action::{MemberRead, ServiceAccountManage};
 use greenroom_domain::service_account::ServiceAccount as Record;
 use greenroom_store::token::TokensOf;
 
-use crate::app::failure::Failure;
-use crate::app::precondition::IfMatch;
-use crate::app::service_account::{self, Changed};
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::dry_run::{DryRun, ended_sessions};
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list};
 use crate::http::rules::path::{OrganizationPath, PathParams, ServiceAccountPath, parse_id};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::precondition::Precondition;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ConditionProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
@@ -39,7 +40,7 @@ use crate::http::token::respond_created;
 pub async fn list_service_accounts(
     permit: Permit<MemberRead>,
     query: Query<PageQuery>,
-) -> Result<Json<List<ServiceAccount>>, Failure> {
+) -> Result<Json<List<ServiceAccount>>, EarlyResponse> {
     let page = query.0.page()?;
     Ok(Json(list(page, permit.app.store.service_accounts(permit.organization(), page).await?)))
 }
@@ -59,7 +60,7 @@ pub async fn create_service_account(
 ) -> HandlerResult {
     let mut command = permit.open(key, &body.bytes).await?;
     let created = service_account::create(&mut command, &body.value).await?;
-    command.finish(respond(StatusCode::CREATED, created)?).await
+    Ok(command.finish(respond(StatusCode::CREATED, created)?).await?)
 }
 
 /// View a service account
@@ -71,7 +72,7 @@ pub async fn create_service_account(
 pub async fn get_service_account(
     permit: Permit<MemberRead>,
     path: PathParams<ServiceAccountPath>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let id: UserId = parse_id(&path.0.service_account_id)?;
     let found = permit.app.store.service_account(permit.organization(), id).await?;
     Ok(respond(StatusCode::OK, found.ok_or_else(Failure::not_found)?)?.into_response())
@@ -83,7 +84,7 @@ pub async fn get_service_account(
 /// the account's open streams. Sessions that the new role does not permit end in the same transaction; beyond 500, the
 /// others end within seconds. With `dryRun=true`, the response lists the sessions that would end, and nothing changes.
 #[utoipa::path(patch, path = "/organizations/{orgId}/service-accounts/{serviceAccountId}", tag = "identity",
-    params(OrganizationPath, ServiceAccountPath, DryRun, IdempotencyKey, IfMatch),
+    params(OrganizationPath, ServiceAccountPath, DryRun, IdempotencyKey, Precondition),
     request_body = UpdateServiceAccount,
     responses((status = 200, body = Data<ChangedServiceAccount>), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn update_service_account(
@@ -91,7 +92,7 @@ pub async fn update_service_account(
     path: PathParams<ServiceAccountPath>,
     query: Query<DryRun>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
     body: Body<UpdateServiceAccount>,
 ) -> HandlerResult {
     let id = parse_id(&path.0.service_account_id)?;
@@ -107,14 +108,14 @@ pub async fn update_service_account(
 /// one second on every server. The response is the account as before the deletion. With `dryRun=true`, it lists the
 /// sessions that would end, and nothing changes. A deleted account is `404`, and its name can be used again.
 #[utoipa::path(delete, path = "/organizations/{orgId}/service-accounts/{serviceAccountId}", tag = "identity",
-    params(OrganizationPath, ServiceAccountPath, DryRun, IdempotencyKey, IfMatch),
+    params(OrganizationPath, ServiceAccountPath, DryRun, IdempotencyKey, Precondition),
     responses((status = 200, body = Data<ChangedServiceAccount>), CommandProblems, ConditionProblems))]
 pub async fn delete_service_account(
     permit: Permit<ServiceAccountManage>,
     path: PathParams<ServiceAccountPath>,
     query: Query<DryRun>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
 ) -> HandlerResult {
     let id = parse_id(&path.0.service_account_id)?;
     let mut command = permit.open(key, &[]).await?;
@@ -133,7 +134,7 @@ pub async fn list_service_account_tokens(
     permit: Permit<ServiceAccountManage>,
     path: PathParams<ServiceAccountPath>,
     query: Query<PageQuery>,
-) -> Result<Json<List<ApiToken>>, Failure> {
+) -> Result<Json<List<ApiToken>>, EarlyResponse> {
     let (page, organization) = (query.0.page()?, permit.organization());
     let id: UserId = parse_id(&path.0.service_account_id)?;
     permit.app.store.service_account(organization, id).await?.ok_or_else(Failure::not_found)?;
@@ -161,7 +162,7 @@ pub async fn create_service_account_token(
     let mut command = permit.open(key, &body.bytes).await?;
     let (created, secret) = service_account::create_token(&mut command, id, body.value).await?;
     permit.app.authentication.remember(secret.hash()).await;
-    command.finish(respond_created(created, &secret)?).await
+    Ok(command.finish(respond_created(created, &secret)?).await?)
 }
 
 fn respond_changed(Changed { account, ended }: Changed) -> Result<RecordResponse, Failure> {

@@ -4,17 +4,17 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::session::{ClaimSession, DeployCommit, ForceClaim, Session, SessionDeployment};
+use greenroom_app::failure::Failure;
+use greenroom_app::session::view::SessionView;
+use greenroom_app::session::{ClaimMode, ClaimRequest, claim, hold, read, waiting};
+use greenroom_app::web_url::WebUrls;
 use greenroom_domain::policy::action::{DeploymentRunOwn, EnvironmentRead, SessionEndAny, SessionHold};
 use greenroom_domain::session::SessionStatus;
 
-use crate::app::command::Interruption;
-use crate::app::failure::Failure;
-use crate::app::session::view::SessionView;
-use crate::app::session::{ClaimMode, ClaimRequest, claim, hold, read, waiting};
-use crate::app::web_url::WebUrls;
 use crate::http::environment::find;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{EnvironmentPath, OrganizationPath, PathParams, SessionPath, parse_id};
 use crate::http::rules::permit::Permit;
@@ -29,11 +29,11 @@ use crate::http::session_wire;
 ///
 /// The lock is granted for `ttlSeconds`, or else for the environment's default lease (4 hours if the
 /// definition has none). A claim is rejected while another session holds the environment or waits for it.
-/// With `queue: true`, the session joins the end of the queue instead: it must send a heartbeat at least
-/// every 120 seconds, and when its turn comes it has 60 seconds to confirm. With `Prefer: wait=N`, the
-/// request waits for its turn for N seconds, 30 at most, and then leaves the queue unless `queue` is true. A
-/// claim is repeated safely only with an `Idempotency-Key`; without one, a repeated claim is rejected with
-/// `409`.
+/// With `queue: true`, the session joins the end of the queue instead: with a `ci` or `agent` token it must
+/// send a heartbeat at least every 120 seconds, and a person keeps the place until `heartbeatBy`. When its
+/// turn comes it has 60 seconds to confirm. With `Prefer: wait=N`, the request waits for its turn for N
+/// seconds, 30 at most, and then leaves the queue unless `queue` is true. A claim is repeated safely only with
+/// an `Idempotency-Key`; without one, a repeated claim is rejected with `409`.
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions",
     tag = "environments",
     params(OrganizationPath, EnvironmentPath, IdempotencyKey, Prefer),
@@ -50,7 +50,7 @@ pub async fn claim_session(
     prefer: Prefer,
     request_slot: RequestSlot,
     body: Body<ClaimSession>,
-) -> Result<Response, Interruption> {
+) -> Result<Response, EarlyResponse> {
     let ClaimSession { commit_id, branch, context, ttl_seconds, queue } = body.value;
     let mode = if queue == Some(true) { ClaimMode::Queue } else { ClaimMode::Plain };
     let request = ClaimRequest { commit_id, branch, context, ttl_seconds, mode };
@@ -87,7 +87,7 @@ pub async fn force_claim(
 ) -> HandlerResult {
     let ForceClaim { commit_id, branch, context, ttl_seconds } = body.value;
     let request = ClaimRequest { commit_id, branch, context, ttl_seconds, mode: ClaimMode::Force };
-    claim::claim(&permit.command(key, &body.bytes), &path.0.place()?, &request, respond_claimed).await
+    Ok(claim::claim(&permit.command(key, &body.bytes), &path.0.place()?, &request, respond_claimed).await?)
 }
 
 /// View a session with its lock and deployments, and whether it was overridden
@@ -132,16 +132,18 @@ pub async fn deploy_commit(
     let DeployCommit { commit_id, branch } = &body.value;
     let accepted = hold::deploy(&mut command, &place, session_id, commit_id, branch.as_deref()).await?;
     let accepted = session_wire::deployment(command.web_urls(), accepted);
-    command.finish(RecordResponse::new(StatusCode::ACCEPTED, &accepted)?).await
+    Ok(command.finish(RecordResponse::new(StatusCode::ACCEPTED, &accepted)?).await?)
 }
 
 /// Keep a session's place in the queue, or confirm a grant from the queue
 ///
-/// A waiting session keeps its place for another 120 seconds. A session that was granted from the queue gets
-/// its full lease; without a heartbeat, a renewal or a deployment within 60 seconds of the grant it is
-/// canceled, and the next session in the queue is granted. On any other active session the request changes
-/// nothing; in particular it does not renew the lease. The request can be repeated safely at any time, so it
-/// takes no `Idempotency-Key`. It records no event.
+/// A waiting session keeps its place until the new `heartbeatBy`: for another 120 seconds with a `ci` or
+/// `agent` token, and for the environment's `queue.maxStay` (4 hours if the definition has none) if a
+/// person waits. A session that was granted from the queue gets its full lease; without a heartbeat, a
+/// renewal or a deployment within 60 seconds of the grant it is canceled, and the next session in the queue
+/// is granted. On any other active session the request changes nothing; in particular it does not renew the
+/// lease. The request can be repeated safely at any time, so it takes no `Idempotency-Key`. It records no
+/// event.
 #[utoipa::path(post,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}/heartbeat",
     tag = "environments",
@@ -151,7 +153,7 @@ pub async fn deploy_commit(
         CommandProblems))]
 pub async fn heartbeat_session(permit: Permit<SessionHold>, path: PathParams<SessionPath>) -> HandlerResult {
     let (place, session_id) = path.0.parse()?;
-    hold::heartbeat(&permit.command_without_key(), &place, session_id, respond).await
+    Ok(hold::heartbeat(&permit.command_without_key(), &place, session_id, respond).await?)
 }
 
 /// Renew a session, so that it expires later
@@ -173,7 +175,7 @@ pub async fn renew_session(
     let mut command = permit.open(key, &[]).await?;
     let renewed = hold::renew(&mut command, &place, session_id).await?;
     let response = respond(command.web_urls(), renewed)?;
-    command.finish(response).await
+    Ok(command.finish(response).await?)
 }
 
 /// Release an active session, or leave the queue
@@ -193,7 +195,7 @@ pub async fn release_session(
     key: IdempotencyKey,
 ) -> HandlerResult {
     let (place, session_id) = path.0.parse()?;
-    hold::release(&permit.command(key, &[]), &place, session_id, respond).await
+    Ok(hold::release(&permit.command(key, &[]), &place, session_id, respond).await?)
 }
 
 /// A claim's response: the session is active, or queued.

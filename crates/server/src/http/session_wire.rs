@@ -5,16 +5,16 @@ use greenroom_api_types::environment::Holder;
 use greenroom_api_types::session::{
     Displaced, HandoverDeclined, HistoryEntry, ListedSession, Override, Person, Session, SessionDeployment,
 };
+use greenroom_app::deployment::waiting_on;
+use greenroom_app::environment::{cleanup_failed, kind, lock};
+use greenroom_app::failure::Failure;
+use greenroom_app::session::view::SessionView;
+use greenroom_app::web_url::WebUrls;
 use greenroom_domain::session::SessionStatus;
 use greenroom_store::deployment::DeploymentRecord;
 use greenroom_store::live_session::LiveSession;
 use greenroom_store::session::{DeclinedHandover, Session as Record};
 
-use crate::app::deployment::waiting_on;
-use crate::app::environment::{cleanup_failed, kind, lock};
-use crate::app::failure::Failure;
-use crate::app::session::view::SessionView;
-use crate::app::web_url::WebUrls;
 use crate::http::rules::record_response::RecordResponse;
 
 /// The response of a command or a read with one session. The remaining times of its lease are true only when

@@ -7,15 +7,16 @@ use axum::response::{IntoResponse, Response};
 use greenroom_api_types::browser_session::EndedBrowserSessions;
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::me::Me;
-use greenroom_api_types::sign_in::{ChangePassword, LinkSignIn, PasswordSignIn, SignInMethods};
+use greenroom_api_types::sign_in::{ChangePassword, LinkSignIn, PasswordSignIn, SetUp, SignInMethods};
+use greenroom_app::App;
+use greenroom_app::browser_session::sign_in_failed;
+use greenroom_app::failure::Failure;
+use greenroom_app::sign_in::{link, password, setup};
 use greenroom_domain::browser_session::SignInSecret;
 
-use crate::app::App;
-use crate::app::browser_session::sign_in_failed;
-use crate::app::failure::Failure;
-use crate::app::sign_in::{link, password};
 use crate::http::rules::body::Body;
 use crate::http::rules::cookie;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::permit::BrowserRequest;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, PublicProblems};
 use crate::http::rules::sign_in_request::{ClientIp, SignInRequest};
@@ -44,9 +45,9 @@ pub async fn list_sign_in_methods(State(app): State<App>) -> Json<Data<SignInMet
 pub async fn sign_in_with_password(
     request: SignInRequest,
     body: Body<PasswordSignIn, MAX_BYTES>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let secret = password::sign_in(&request.app, &body.value, request.address, &request.browser()).await?;
-    signed_in(&request.app, &secret).await
+    Ok(signed_in(&request.app, &secret).await?)
 }
 
 /// Sign in with a sign-in link
@@ -60,9 +61,27 @@ pub async fn sign_in_with_password(
 pub async fn sign_in_with_link(
     request: SignInRequest,
     body: Body<LinkSignIn, MAX_BYTES>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let secret = link::sign_in(&request.app, &body.value.code, &request.browser()).await?;
-    signed_in(&request.app, &secret).await
+    Ok(signed_in(&request.app, &secret).await?)
+}
+
+/// Create the first organization of this installation, and sign in as its owner
+///
+/// A daemon that starts on a database without any organization prints a link with the code. It is valid for 15 minutes
+/// and can be used once; each start makes a new one, which voids the one before. The response sets the cookie of a
+/// new browser session, as for a password. As soon as an organization exists this is refused (`409`), with every
+/// code; without the right code it is `401`. After 50 attempts within 15 minutes, further ones from the same address
+/// are rejected. If the response was lost, repeating the request is `409` too.
+#[utoipa::path(post, path = "/auth/setup", tag = "sign-in", security(()),
+    request_body = SetUp,
+    responses((status = 200, body = Data<Me>), CommandProblems, BodyProblems))]
+pub async fn set_up_installation(
+    request: SignInRequest,
+    body: Body<SetUp, MAX_BYTES>,
+) -> Result<Response, EarlyResponse> {
+    let secret = setup::set_up(&request.app, &body.value, request.address, &request.browser()).await?;
+    Ok(signed_in(&request.app, &secret).await?)
 }
 
 /// Set or change your password
@@ -77,7 +96,7 @@ pub async fn change_password(
     request: BrowserRequest,
     address: ClientIp,
     body: Body<ChangePassword, MAX_BYTES>,
-) -> Result<Json<Data<EndedBrowserSessions>>, Failure> {
+) -> Result<Json<Data<EndedBrowserSessions>>, EarlyResponse> {
     let BrowserRequest { app, browser, request_id } = &request;
     let ended = password::change(app, browser, &body.value, address.0, &request_id.0).await?;
     Ok(Json(Data { data: ended.into_iter().collect() }))

@@ -3,10 +3,10 @@
 use axum::http::StatusCode;
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::sign_in::SignInLink;
+use greenroom_app::sign_in::link;
 use greenroom_domain::id::UserId;
 use greenroom_domain::policy::action::MemberManage;
 
-use crate::app::sign_in::link;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{MemberPath, OrganizationPath, PathParams, parse_id};
@@ -35,5 +35,5 @@ pub async fn create_sign_in_link(
     let stored = SignInLink { user_id: user.to_string(), expires_at: made.expires_at, url: None };
     let url = Some(link::url(&permit.app.sign_in.public_url, &made.secret));
     let sent = SignInLink { url, ..stored.clone() };
-    command.finish(RecordResponse::new(StatusCode::CREATED, &sent)?.with_stored_record(&stored)?).await
+    Ok(command.finish(RecordResponse::new(StatusCode::CREATED, &sent)?.with_stored_record(&stored)?).await?)
 }

@@ -7,20 +7,21 @@ use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::step_registry::{
     CreateStepRegistry, ResolveStep, ResolvedStep, StepRegistry, UpdateStepRegistry,
 };
+use greenroom_app::command::{Interruption, OpenCommand};
+use greenroom_app::failure::Failure;
+use greenroom_app::secret::sealing::OrganizationKeys;
+use greenroom_app::step_registry::{self, registry_view};
 use greenroom_domain::policy::action::{RegistryManage, RegistryRead};
 use greenroom_store::step_registry::RegistryRecord;
 
-use crate::app::command::{Interruption, OpenCommand};
-use crate::app::failure::Failure;
-use crate::app::precondition::IfMatch;
-use crate::app::secret::sealing::OrganizationKeys;
-use crate::app::step_registry::{self, registry_view};
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list_with};
 use crate::http::rules::path::{OrganizationPath, PathParams, RegistryPath, parse_id};
 use crate::http::rules::permit::Permit;
+use crate::http::rules::precondition::Precondition;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ConditionProblems, ReadProblems};
 use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
@@ -34,7 +35,7 @@ use crate::http::rules::record_response::RecordResponse;
 pub async fn list_step_registries(
     permit: Permit<RegistryRead>,
     query: Query<PageQuery>,
-) -> Result<Json<List<StepRegistry>>, Failure> {
+) -> Result<Json<List<StepRegistry>>, EarlyResponse> {
     let page = query.0.page()?;
     let found = permit.app.store.step_registries(permit.organization(), page).await?;
     Ok(Json(list_with(page, found, registry_view)))
@@ -57,7 +58,7 @@ pub async fn create_step_registry(
 ) -> HandlerResult {
     let (keys, mut command) = open(&permit, key, &body.bytes, body.value.credential.is_some()).await?;
     let created = step_registry::create(&mut command, keys.as_ref(), body.value).await?;
-    command.finish(respond(StatusCode::CREATED, created)?).await
+    Ok(command.finish(respond(StatusCode::CREATED, created)?).await?)
 }
 
 /// View a step registry
@@ -70,7 +71,7 @@ pub async fn create_step_registry(
 pub async fn get_step_registry(
     permit: Permit<RegistryRead>,
     path: PathParams<RegistryPath>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let found = permit.app.store.step_registry(permit.organization(), parse_id(&path.0.registry_id)?).await?;
     Ok(respond(StatusCode::OK, found.ok_or_else(Failure::not_found)?)?.into_response())
 }
@@ -84,21 +85,21 @@ pub async fn get_step_registry(
 /// everything that is locked. Fields that are left out stay unchanged, and a request that changes nothing records no
 /// event; a `credential` is always a change.
 #[utoipa::path(patch, path = "/organizations/{orgId}/step-registries/{registryId}", tag = "step-registries",
-    params(OrganizationPath, RegistryPath, IdempotencyKey, IfMatch),
+    params(OrganizationPath, RegistryPath, IdempotencyKey, Precondition),
     request_body = UpdateStepRegistry,
     responses((status = 200, body = Data<StepRegistry>), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn update_step_registry(
     permit: Permit<RegistryManage>,
     path: PathParams<RegistryPath>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
     body: Body<UpdateStepRegistry>,
 ) -> HandlerResult {
     let id = parse_id(&path.0.registry_id)?;
     let has_credential = matches!(body.value.credential, Some(Some(_)));
     let (keys, mut command) = open(&permit, key, &body.bytes, has_credential).await?;
     let updated = step_registry::update(&mut command, keys.as_ref(), (id, &condition), body.value).await?;
-    command.finish(respond(StatusCode::OK, updated)?).await
+    Ok(command.finish(respond(StatusCode::OK, updated)?).await?)
 }
 
 /// Delete a step registry
@@ -107,18 +108,18 @@ pub async fn update_step_registry(
 /// locked its steps go on: the content is kept by its digest, and a lock refers to the id of the registry, never to its name
 /// alone. Deleting again changes nothing and returns the record.
 #[utoipa::path(delete, path = "/organizations/{orgId}/step-registries/{registryId}", tag = "step-registries",
-    params(OrganizationPath, RegistryPath, IdempotencyKey, IfMatch),
+    params(OrganizationPath, RegistryPath, IdempotencyKey, Precondition),
     responses((status = 200, body = Data<StepRegistry>), CommandProblems, ConditionProblems))]
 pub async fn delete_step_registry(
     permit: Permit<RegistryManage>,
     path: PathParams<RegistryPath>,
     key: IdempotencyKey,
-    condition: IfMatch,
+    condition: Precondition,
 ) -> HandlerResult {
     let id = parse_id(&path.0.registry_id)?;
     let mut command = permit.open(key, &[]).await?;
     let deleted = step_registry::delete(&mut command, id, &condition).await?;
-    command.finish(respond(StatusCode::OK, deleted)?).await
+    Ok(command.finish(respond(StatusCode::OK, deleted)?).await?)
 }
 
 /// Synchronize a step registry now
@@ -137,7 +138,7 @@ pub async fn sync_step_registry(
     let id = parse_id(&path.0.registry_id)?;
     let mut command = permit.open(key, &[]).await?;
     let registry = step_registry::request_sync(&mut command, id).await?;
-    command.finish(respond(StatusCode::ACCEPTED, registry)?).await
+    Ok(command.finish(respond(StatusCode::ACCEPTED, registry)?).await?)
 }
 
 /// Resolve a reference to a step, as saving a definition would now
@@ -152,7 +153,7 @@ pub async fn sync_step_registry(
 pub async fn resolve_step(
     permit: Permit<RegistryRead>,
     body: Body<ResolveStep>,
-) -> Result<Json<Data<ResolvedStep>>, Failure> {
+) -> Result<Json<Data<ResolvedStep>>, EarlyResponse> {
     let (store, organization) = (&permit.app.store, permit.organization());
     let data = step_registry::resolve::resolve(store, organization, &body.value.uses).await?;
     Ok(Json(Data { data }))

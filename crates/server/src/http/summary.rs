@@ -9,7 +9,7 @@ use greenroom_store::summary::{Summary as Record, SummaryFilter};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::failure::Failure;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::path::OrganizationPath;
 use crate::http::rules::permit::{Narrowed, Permit};
 use crate::http::rules::problem_responses::ReadProblems;
@@ -35,7 +35,7 @@ pub struct SummaryQuery {
 pub async fn get_summary(
     permit: Permit<EnvironmentRead, Narrowed>,
     query: Query<SummaryQuery>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let filter = SummaryFilter {
         user: permit.principal.user_id,
         lineage: permit.principal.lineage.clone(),

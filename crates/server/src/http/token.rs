@@ -5,6 +5,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::token::{ApiToken, CreateApiToken, CreatedApiToken};
+use greenroom_app::failure::Failure;
+use greenroom_app::token;
 use greenroom_domain::policy::Action;
 use greenroom_domain::policy::action::TokenManageOwn;
 use greenroom_domain::token::{Token, TokenSecret};
@@ -12,10 +14,9 @@ use greenroom_store::token::TokensOf;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::failure::Failure;
-use crate::app::token;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{list, page};
 use crate::http::rules::path::{OrganizationPath, PathParams, TokenPath, parse_id};
@@ -50,7 +51,7 @@ pub struct TokenQuery {
 pub async fn list_api_tokens(
     permit: Permit<TokenManageOwn>,
     query: Query<TokenQuery>,
-) -> Result<Json<List<ApiToken>>, Failure> {
+) -> Result<Json<List<ApiToken>>, EarlyResponse> {
     let page = page(query.0.limit, query.0.offset)?;
     let all = query.0.all.unwrap_or(false);
     if all {
@@ -70,7 +71,7 @@ pub async fn list_api_tokens(
 pub async fn get_api_token(
     permit: Permit<TokenManageOwn>,
     path: PathParams<TokenPath>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let found = permit.app.store.token(permit.organization(), parse_id(&path.0.token_id)?).await?;
     let found = found.filter(|found| token::sees(&permit.principal, found)).ok_or_else(Failure::not_found)?;
     Ok(RecordResponse::ok(&ApiToken::from(found))?.into_response())
@@ -78,10 +79,10 @@ pub async fn get_api_token(
 
 /// Create an API token. Only this response contains its secret
 ///
-/// Tokens of kind `ci` and `agent` expire after 90 days unless `expiresAt` states another time, which can be
-/// 366 days ahead at most. A token can't permit more, or expire later, than the one that sends the request,
+/// Tokens expire after 90 days unless `expiresAt` states another time, which can be 366 days ahead at most for kinds
+/// `ci` and `agent`. A token can't permit more, or expire later, than the one that sends the request,
 /// and is revoked together with it. Its rights never change. If the request is repeated with the same
-/// `Idempotency-Key`, the response does not contain the secret again.
+/// `Idempotency-Key`, the response does not contain the secret again. A person has 100 valid tokens at most.
 #[utoipa::path(post, path = "/organizations/{orgId}/api-tokens", tag = "identity",
     params(OrganizationPath, IdempotencyKey),
     request_body = CreateApiToken,
@@ -96,7 +97,7 @@ pub async fn create_api_token(
     let mut command = permit.open(key, &body.bytes).await?;
     let (created, secret) = token::create(&mut command, &body.value).await?;
     permit.app.authentication.remember(secret.hash()).await;
-    command.finish(respond_created(created, &secret)?).await
+    Ok(command.finish(respond_created(created, &secret)?).await?)
 }
 
 /// Returns the response to the request that created a token. What is stored for a repeated request has no secret.
@@ -123,5 +124,5 @@ pub async fn revoke_api_token(
     token::allow_revoke(&caller.principal, token_id)?;
     let mut command = caller.open(key, &[]).await?;
     let revoked = token::revoke(&mut command, token_id).await?;
-    command.finish(RecordResponse::ok(&ApiToken::from(revoked))?).await
+    Ok(command.finish(RecordResponse::ok(&ApiToken::from(revoked))?).await?)
 }

@@ -3,9 +3,9 @@
 use axum::http::StatusCode;
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::session::{Session, TransferSession};
+use greenroom_app::session::transfer;
 use greenroom_domain::policy::action::SessionHold;
 
-use crate::app::session::transfer;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::idempotency::IdempotencyKey;
@@ -36,5 +36,5 @@ pub async fn transfer_session(
     let mut command = permit.open(key, &body.bytes).await?;
     let given = transfer::transfer(&mut command, &place, session_id, &body.value.user_id).await?;
     let response = session_wire::respond(StatusCode::CREATED, command.web_urls(), given)?;
-    command.finish(response).await
+    Ok(command.finish(response).await?)
 }

@@ -4,13 +4,14 @@ use axum::Json;
 use axum::http::StatusCode;
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_api_types::trust_policy::{CreateTrustPolicy, TrustPolicy};
+use greenroom_app::failure::Failure;
+use greenroom_app::trust_policy;
 use greenroom_domain::id::UserId;
 use greenroom_domain::policy::action::ServiceAccountManage;
 
-use crate::app::failure::Failure;
-use crate::app::trust_policy;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list};
 use crate::http::rules::path::{OrganizationPath, PathParams, ServiceAccountPath, TrustPolicyPath, parse_id};
@@ -29,7 +30,7 @@ pub async fn list_trust_policies(
     permit: Permit<ServiceAccountManage>,
     path: PathParams<ServiceAccountPath>,
     query: Query<PageQuery>,
-) -> Result<Json<List<TrustPolicy>>, Failure> {
+) -> Result<Json<List<TrustPolicy>>, EarlyResponse> {
     let (page, organization) = (query.0.page()?, permit.organization());
     let id: UserId = parse_id(&path.0.service_account_id)?;
     permit.app.store.service_account(organization, id).await?.ok_or_else(Failure::not_found)?;
@@ -55,7 +56,7 @@ pub async fn create_trust_policy(
     let account = parse_id(&path.0.service_account_id)?;
     let mut command = permit.open(key, &body.bytes).await?;
     let created = trust_policy::create(&mut command, account, body.value).await?;
-    command.finish(RecordResponse::new(StatusCode::CREATED, &TrustPolicy::from(created))?).await
+    Ok(command.finish(RecordResponse::new(StatusCode::CREATED, &TrustPolicy::from(created))?).await?)
 }
 
 /// Delete a trust policy, and revoke the tokens that were made by it
@@ -73,5 +74,5 @@ pub async fn delete_trust_policy(
     let (account, id) = (parse_id(&path.0.service_account_id)?, parse_id(&path.0.policy_id)?);
     let mut command = permit.open(key, &[]).await?;
     let deleted = trust_policy::delete(&mut command, account, id).await?;
-    command.finish(RecordResponse::ok(&TrustPolicy::from(deleted))?).await
+    Ok(command.finish(RecordResponse::ok(&TrustPolicy::from(deleted))?).await?)
 }

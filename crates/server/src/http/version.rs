@@ -5,8 +5,8 @@ use axum::Json;
 use axum::extract::State;
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::version::Version;
+use greenroom_app::App;
 
-use crate::app::App;
 use crate::http::rules::problem_responses::PublicProblems;
 
 /// Sorted; `web_urls` comes after them.

@@ -2,6 +2,10 @@
 
 use axum::http::HeaderMap;
 use axum::response::Response;
+use greenroom_app::failure::Failure;
+use greenroom_app::live::watcher_heartbeat::WatcherGuard;
+use greenroom_app::pipeline_role;
+use greenroom_app::session::refusal::not_own;
 use greenroom_domain::environment::subject;
 use greenroom_domain::event::Category;
 use greenroom_domain::id::{EnvironmentId, PipelineId, SessionId};
@@ -12,12 +16,9 @@ use greenroom_store::system::watcher::Watcher;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::failure::Failure;
-use crate::app::live::watcher_heartbeat::WatcherGuard;
-use crate::app::pipeline_role;
-use crate::app::session::refusal::not_own;
 use crate::http::environment::{find_in_pipeline, find_pipeline};
 use crate::http::event::last_seen;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::path::{EnvironmentPath, OrganizationPath, PathParams, parse_id};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::{EventStreamProblems, ReadProblems};
@@ -58,7 +59,7 @@ pub async fn watch_environment(
     path: PathParams<EnvironmentPath>,
     headers: HeaderMap,
     query: Query<WatchQuery>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let last_seen = last_seen(&headers, query.0.after)?;
     let pipeline = find_pipeline(&permit, &path.0.pipeline_id).await?;
     let environment = find_in_pipeline(&permit, pipeline, &path.0.env_name).await?;
@@ -71,7 +72,7 @@ pub async fn watch_environment(
         Some(session) => Some(register_watcher(&permit, (pipeline, environment.id), session).await?),
         None => None,
     };
-    stream::open(&permit, filter, last_seen, watcher).await
+    Ok(stream::open(&permit, filter, last_seen, watcher).await?)
 }
 
 /// Registers the stream as the session's watcher. The session must be the caller's, and the caller must have

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use greenroom_app::sign_in::SignInSettings;
 use greenroom_domain::secret::SealedValue;
 use greenroom_keys::Keys;
-use greenroom_server::app::sign_in::SignInSettings;
 use greenroom_server::http::Limits;
 use greenroom_server::secret_keys::reseal;
+use greenroom_store::organization_key::SealedBy;
 use greenroom_worker::model::{CredentialNotOpened, open_credential};
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
@@ -220,17 +221,17 @@ async fn a_credential_is_sealed_again_with_a_new_data_key() {
     success(patch(&server, &owner, &complete()).await, 200).await;
     let (store, keys) = (&server.server.app.store, &server.server.app.keys);
     let organization = owner.organization.parse().unwrap();
-    assert_eq!(store.stale_model_credential(organization).await.unwrap(), None);
+    assert_eq!(store.sealed_model_credential(organization, SealedBy::RetiredKeys).await.unwrap(), None);
     assert_eq!(reseal(store, keys, &"acme".parse().unwrap()).await.unwrap()["resealed"], 1);
     assert_eq!(opened(&server, &owner).await.unwrap().as_deref(), Some(TOKEN));
-    assert_eq!(store.stale_model_credential(organization).await.unwrap(), None);
+    assert_eq!(store.sealed_model_credential(organization, SealedBy::RetiredKeys).await.unwrap(), None);
 
     // One that was replaced in the meantime is not overwritten.
     sqlx::query("update organization_keys set retired_at = clock_timestamp() where retired_at is null")
         .execute(&pool)
         .await
         .unwrap();
-    let stale = store.stale_model_credential(organization).await.unwrap().unwrap();
+    let stale = store.sealed_model_credential(organization, SealedBy::RetiredKeys).await.unwrap().unwrap();
     let replaced = json!({ "credential": { "token": OTHER_TOKEN } });
     success(patch(&server, &owner, &replaced).await, 200).await;
     let late = SealedValue { key: stale.value.key, nonce: vec![0; 12], sealed: vec![0; 40] };

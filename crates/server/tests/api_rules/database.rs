@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use greenroom_server::app::token::new_secret;
+use greenroom_app::token::new_secret;
 use greenroom_server::http::Limits;
 use reqwest::Method;
 use serde_json::json;
@@ -18,7 +18,7 @@ use crate::support::{TestServer, eventually};
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 async fn start_on(database_url: &str) -> TestServer {
-    TestServer::start_on(database_url, Limits::new(Duration::from_secs(15), 512)).await
+    TestServer::start_with_full_pools(database_url, Limits::new(Duration::from_secs(15), 512)).await
 }
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn terminated_connections_are_replaced() {
         // As a restart or a failover does to all connections.
         let cut: i64 = sqlx::query_scalar(
             "select count(pg_terminate_backend(pid)) from pg_stat_activity
-             where datname = current_database() and application_name = 'greenroom'",
+             where datname = current_database() and application_name ^@ 'greenroom/'",
         )
         .fetch_one(&pool)
         .await
@@ -116,6 +116,23 @@ async fn terminated_connections_are_replaced() {
         assert_eq!(stream.message().await.data["data"]["after"]["stopMode"], mode);
         assert!(stopping_since.elapsed() < TIMEOUT, "{:?}", stopping_since.elapsed());
     }
+    server.end().await;
+}
+
+/// Opening one under load can take longer than a request waits for a connection.
+#[tokio::test]
+async fn the_connections_for_requests_are_open_before_the_first_request() {
+    let (_database, pool) = TestDatabase::create().await;
+    let server = start_on(pool.connect_options().to_url_lossy().as_str()).await;
+    let reserved = "select count(*) from pg_stat_activity
+                    where datname = current_database() and application_name ^@ 'greenroom-reserved/'";
+    let are_open = async || {
+        let reserved: i64 = sqlx::query_scalar(reserved).fetch_one(&pool).await.unwrap();
+        let settings = &server.server.app.limits.settings;
+        server.server.app.store.connections().open == 8
+            && reserved == i64::from(settings.reserved_connections)
+    };
+    assert!(eventually(TIMEOUT, are_open).await, "{:?}", server.server.app.store.connections());
     server.end().await;
 }
 

@@ -157,6 +157,7 @@ fn an_open_enum_states_that_it_is_open() {
         "ForgeKind",
         "ModelConfidence",
         "ModelProtocol",
+        "NoticeKind",
         "RunnerStatus",
         "SecretScope",
         "SecretUseKind",

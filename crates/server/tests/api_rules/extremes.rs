@@ -354,6 +354,34 @@ async fn extremes_in_a_body_are_invalid_fields() {
         let request = server.client.post(url).bearer_auth(runner.as_str().unwrap()).json(&body);
         wrong_field(request.send().await.unwrap(), "/version").await;
     }
+    // Names with a character that is not displayed: two tokens would look the same.
+    for (hidden, code) in [('\u{200b}', "U+200B"), ('\u{ad}', "U+00AD"), ('\u{feff}', "U+FEFF")] {
+        let name = format!("a{hidden}b");
+        for (path, pointer, body) in [
+            ("/pipelines", "/name", json!({ "name": name, "slug": "web", "definition": DEFINITION })),
+            ("/pipelines/shop/deployments", "/branch", json!({ "commitId": "0123abc", "branch": name })),
+            ("/api-tokens", "/name", json!({ "name": name })),
+            ("/members", "/name", json!({ "name": name, "email": "a@b.test", "role": "viewer" })),
+            (
+                "/members",
+                "/email",
+                json!({ "name": "A", "email": format!("{name}@b.test"), "role": "viewer" }),
+            ),
+            ("/runners", "/name", json!({ "name": name })),
+            ("/service-accounts", "/name", json!({ "name": name, "role": "viewer" })),
+            (
+                &policies,
+                "/name",
+                json!({ "name": name, "issuer": ISSUER, "claims": { "a": 1 }, "pipelines": [] }),
+            ),
+            ("/freezes", "/name", json!({ "name": name, "reason": "a" })),
+        ] {
+            let response = server.request(&owner, Method::POST, path).json(&body).send().await.unwrap();
+            let refused = wrong_field(response, pointer).await;
+            let detail = refused["errors"][0]["detail"].as_str().unwrap();
+            assert!(detail.contains(code) && !detail.contains(hidden), "{detail}");
+        }
+    }
     for seconds in [i64::MAX, i64::MIN, 0, -1, i64::from(u32::MAX)] {
         for (path, pointer, body) in [
             (named.as_str(), "/ttlSeconds", json!({ "ttlSeconds": seconds })),

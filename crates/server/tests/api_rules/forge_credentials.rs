@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use greenroom_app::sign_in::SignInSettings;
 use greenroom_domain::secret::SealedValue;
 use greenroom_keys::Keys;
-use greenroom_server::app::sign_in::SignInSettings;
 use greenroom_server::http::Limits;
 use greenroom_server::secret_keys::reseal;
+use greenroom_store::organization_key::SealedBy;
 use greenroom_worker::forge::{CredentialNotOpened, open_credential};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -178,7 +179,7 @@ async fn credentials_are_sealed_again_with_a_new_data_key() {
     connect(&server, &stranger, "github").await;
     let (store, keys) = (&server.server.app.store, &server.server.app.keys);
     let organization = owner.organization.parse().unwrap();
-    assert_eq!(store.stale_forge_credentials(organization, 10).await.unwrap(), []);
+    assert_eq!(store.sealed_forge_credentials(organization, SealedBy::RetiredKeys, 10).await.unwrap(), []);
     assert_eq!(reseal(store, keys, &"acme".parse().unwrap()).await.unwrap()["resealed"], 1);
     assert_eq!(opened(&server, &owner).await.unwrap(), TOKEN);
     assert_eq!(opened(&server, &stranger).await.unwrap(), TOKEN);
@@ -196,7 +197,7 @@ async fn credentials_are_sealed_again_with_a_new_data_key() {
         .execute(&pool)
         .await
         .unwrap();
-    let stale = store.stale_forge_credentials(organization, 10).await.unwrap();
+    let stale = store.sealed_forge_credentials(organization, SealedBy::RetiredKeys, 10).await.unwrap();
     assert_eq!(stale.len(), 1);
     let replaced = json!({ "credential": { "token": OTHER_TOKEN } });
     success(send(&server, &owner, Method::PATCH, "/forges/github", &replaced).await, 200).await;

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use greenroom_server::app::token::new_secret;
-use greenroom_server::limits::LimitSettings;
+use greenroom_app::limits::LimitSettings;
+use greenroom_app::token::new_secret;
 use reqwest::Response;
 
 use crate::rate_limits::{limited, start};

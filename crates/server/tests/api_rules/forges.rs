@@ -1,7 +1,7 @@
 //! Connected forges: their records and events, and attempts to reach those of others.
 
-use greenroom_server::app::failure::Code;
-use greenroom_server::app::forge::for_repository;
+use greenroom_app::failure::Code;
+use greenroom_app::forge::for_repository;
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -12,6 +12,16 @@ use crate::requests::{header, new_pipeline, problem, success, wrong_field};
 use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer};
 
+/// A pipeline with two lasting environments, which a freeze can name.
+const LASTING: &str = "environments: { staging: {}, production: {} }
+ephemeralEnvironments: { qa-1: { stages: [build] } }
+stages: { build: { steps: [{ image: busybox, run: 'true' }] } }
+";
+
+async fn lasting(server: &TestServer, owner: &Caller, name: &str) -> Value {
+    server.post(owner, "/pipelines", json!({ "name": name, "definition": LASTING })).await
+}
+
 async fn send(server: &TestServer, by: &Caller, method: Method, path: &str, body: &Value) -> Response {
     server.request(by, method, path).json(body).send().await.unwrap()
 }
@@ -45,6 +55,7 @@ async fn a_freeze_is_created_changed_and_ended() {
     let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
+    lasting(&server, &owner, "Shop").await;
 
     let created = send(&server, &owner, Method::POST, "/freezes", &weekends()).await;
     assert!(header(&created, "etag").starts_with("\"1."), "{}", header(&created, "etag"));
@@ -125,6 +136,7 @@ async fn mistakes_are_named_with_their_field() {
     let (_database, pool) = TestDatabase::create().await;
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
+    lasting(&server, &owner, "Shop").await;
     let unknown = "pip_0190a0b0-0000-7000-8000-000000000001";
     let with = |changes: Value| {
         let mut body = weekends();
@@ -166,7 +178,7 @@ async fn mistakes_are_named_with_their_field() {
 
 async fn ids(server: &TestServer, owner: &Caller, pipeline: &str) -> (OrganizationId, PipelineId) {
     let organization = server.get(owner, "").await["data"]["id"].as_str().unwrap().parse().unwrap();
-    let created = server.post(owner, "/pipelines", new_pipeline(pipeline)).await;
+    let created = lasting(server, owner, pipeline).await;
     (organization, id(&created).parse().unwrap())
 }
 
@@ -291,5 +303,55 @@ async fn every_change_wakes_up_deployments_before_environments() {
     // What changes nothing wakes up nothing.
     success(send(&server, &owner, Method::DELETE, &path, &json!({})).await, 200).await;
     assert!(woken().await.is_empty());
+    server.end().await;
+}
+
+/// A freeze of a mistyped environment would be active and stop no deployment.
+#[tokio::test]
+async fn an_environment_that_does_not_exist_is_refused_with_a_suggestion() {
+    let (_database, pool) = TestDatabase::create().await;
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let other = server.organization("globex").await;
+    let plain = id(&server.post(&owner, "/pipelines", new_pipeline("Plain")).await);
+    let naming = |environments: Value, pipelines: Value| {
+        let mut body = active("Holidays");
+        body["environments"] = environments;
+        body["pipelines"] = pipelines;
+        body
+    };
+    let refused = async |body: Value| {
+        let response = send(&server, &owner, Method::POST, "/freezes", &body).await;
+        wrong_field(response, "/environments").await["errors"][0].take()
+    };
+    // There is none at all; those of another organization don't count.
+    lasting(&server, &other, "Shop").await;
+    let none = refused(naming(json!(["production"]), json!([]))).await;
+    assert!(none["detail"].as_str().unwrap().contains("add it to the definition"), "{none}");
+    let shop = id(&lasting(&server, &owner, "Shop").await);
+    for (named, suggestion) in [("prodution", json!("production")), ("qa-1", json!(null)), ("x", json!(null))]
+    {
+        let error = refused(naming(json!(["staging", named]), json!([]))).await;
+        assert!(error["detail"].as_str().unwrap().contains(&format!("`{named}`")), "{error}");
+        assert_eq!(
+            (&error["suggestion"], &error["expected"]),
+            (&suggestion, &json!(["production", "staging"]))
+        );
+    }
+    // It has to be one of the pipelines that the freeze covers.
+    refused(naming(json!(["production"]), json!([plain]))).await;
+    let created = server.post(&owner, "/freezes", naming(json!(["production"]), json!([plain, shop]))).await;
+
+    // What the freeze named before stays, also when it was removed from the definition.
+    let without = json!({ "definition": new_pipeline("Shop")["definition"] });
+    let updated = server.request(&owner, Method::PUT, &format!("/pipelines/{shop}")).json(&without);
+    assert_eq!(updated.send().await.unwrap().status(), 200);
+    let path = format!("/freezes/{}", id(&created));
+    for body in [json!({ "reason": "Later" }), json!({ "environments": ["production"], "name": "Later" })] {
+        success(send(&server, &owner, Method::PATCH, &path, &body).await, 200).await;
+    }
+    for body in [json!({ "environments": ["production", "staging"] }), json!({ "pipelines": [] })] {
+        wrong_field(send(&server, &owner, Method::PATCH, &path, &body).await, "/environments").await;
+    }
     server.end().await;
 }

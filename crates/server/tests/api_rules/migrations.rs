@@ -27,7 +27,7 @@ fn up(retry_seconds: u64) -> MigrateCommand {
 }
 
 fn down(to: i64, retry_seconds: u64) -> MigrateCommand {
-    MigrateCommand::Down { to, retry: MigrationRetry { retry_seconds } }
+    MigrateCommand::Down { to, even_if_used: true, retry: MigrationRetry { retry_seconds } }
 }
 
 async fn newest(pool: &PgPool) -> i64 {
@@ -96,6 +96,12 @@ async fn readiness_follows_the_schema() {
     assert!(eventually(TIMEOUT, || server.is_ready()).await);
     let owner = server.organization("acme").await;
 
+    // While this server is connected, what it needs is not reverted.
+    let in_use =
+        MigrateCommand::Down { to: all - 1, even_if_used: false, retry: MigrationRetry { retry_seconds: 1 } };
+    let refused = migrate(&database, &in_use).await.unwrap_err().to_string();
+    assert!(refused.contains("nothing was reverted") && refused.contains("--even-if-used"), "{refused}");
+    assert!(server.is_ready().await);
     // A schema older than this build needs, also if it was up to date before.
     migrate(&database, &down(all - 1, 60)).await.unwrap();
     assert!(eventually(TIMEOUT, || async { !server.is_ready().await }).await, "ready without its schema");
@@ -117,6 +123,10 @@ async fn readiness_follows_the_schema() {
     let becomes_unready =
         eventually(Duration::from_millis(2500), || async { !server.is_ready().await }).await;
     assert!(!becomes_unready, "{:?}", readiness(&server).await);
+    // The older version can be started again by what migrates first, and can't revert what it does not have.
+    migrate(&database, &up(60)).await.unwrap();
+    assert!(migrate(&database, &down(all - 1, 60)).await.is_err());
+    assert_eq!(newest(&pool).await, 9999);
 
     // A migration with a different checksum is not the one of this build.
     sqlx::query("update _sqlx_migrations set checksum = '' where version = 2").execute(&pool).await.unwrap();
@@ -166,7 +176,7 @@ async fn a_missing_migration_is_logged_in_one_line(pool: PgPool) {
     // Requests and time add no further lines.
     let client = reqwest::Client::builder().no_proxy().timeout(TIMEOUT).build().unwrap();
     for _ in 0..5 {
-        let token = greenroom_server::app::token::new_secret();
+        let token = greenroom_app::token::new_secret();
         let request = client.get(format!("http://{address}/api/v1/me")).bearer_auth(token.reveal());
         assert_eq!(request.send().await.unwrap().status(), 503);
     }

@@ -149,7 +149,7 @@ async fn every_path_is_served() {
         let public = operation.get("security").is_some();
         let expected = match path {
             // No body, and no provider of that name.
-            "/auth/password" | "/auth/link" => 422,
+            "/auth/password" | "/auth/link" | "/auth/setup" => 422,
             "/auth/oidc/{provider}/start" | "/auth/oidc/{provider}/callback" => 404,
             _ if public => 200,
             _ => 401,
@@ -166,7 +166,10 @@ async fn the_examples_of_requests_are_valid() {
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     let definition = "ephemeralEnvironments: { qa-1: { labels: [qa] } }
-stages: { deploy: { only: ephemeral, steps: [{ image: a, run: 'true' }] } }";
+environments: { production: {} }
+stages:
+  deploy: { only: ephemeral, steps: [{ image: a, run: 'true' }] }
+  release: { environment: production, steps: [{ image: a, run: 'true' }] }";
     let body = serde_json::json!({ "name": "Storefront", "slug": "storefront", "definition": definition });
     let (status, made) =
         server.json(reqwest::Method::POST, "/organizations/acme/pipelines", &owner.token, Some(body)).await;

@@ -33,7 +33,7 @@ impl OutageFixture {
     async fn begin(pool: &PgPool, network: Network) -> Self {
         let proxy = Proxy::start(pool, Network::Good).await;
         let limits = Limits::new(Duration::from_secs(15), 512);
-        let server = TestServer::start_on(&proxy.database_url, limits).await;
+        let server = TestServer::start_with_full_pools(&proxy.database_url, limits).await;
         let owner = server.organization("acme").await;
         server.pipeline(&owner, "Web").await;
         assert!(eventually(DETECTION_TIMEOUT, || server.is_ready()).await);
@@ -192,7 +192,7 @@ async fn is_unavailable(response: Response) {
 }
 
 #[tokio::test]
-async fn heavy_a_stalled_network_recovers() {
+async fn waits_a_stalled_network_recovers() {
     let (_database, pool) = TestDatabase::create().await;
     let outage = OutageFixture::begin(&pool, Network::Stalled).await;
     outage.requests_fail_in_time().await;
@@ -200,7 +200,7 @@ async fn heavy_a_stalled_network_recovers() {
 }
 
 #[tokio::test]
-async fn heavy_connections_that_stay_silent_are_replaced() {
+async fn waits_connections_that_stay_silent_are_replaced() {
     let (_database, pool) = TestDatabase::create().await;
     let outage = OutageFixture::begin(&pool, Network::Blackhole).await;
     outage.requests_fail_in_time().await;
@@ -208,7 +208,7 @@ async fn heavy_connections_that_stay_silent_are_replaced() {
 }
 
 #[tokio::test]
-async fn heavy_a_stall_without_requests_is_detected() {
+async fn waits_a_stall_without_requests_is_detected() {
     let (_database, pool) = TestDatabase::create().await;
     let outage = OutageFixture::begin(&pool, Network::Blackhole).await;
     outage.readiness_fails_without_requests().await;
@@ -216,7 +216,7 @@ async fn heavy_a_stall_without_requests_is_detected() {
 }
 
 #[tokio::test]
-async fn heavy_connections_that_are_reset_are_replaced() {
+async fn waits_connections_that_are_reset_are_replaced() {
     let (_database, pool) = TestDatabase::create().await;
     let outage = OutageFixture::begin(&pool, Network::Reset).await;
     outage.requests_fail_in_time().await;
@@ -225,7 +225,7 @@ async fn heavy_connections_that_are_reset_are_replaced() {
 
 /// A stream that was reading the history continues or ends, and does not hang.
 #[tokio::test]
-async fn heavy_a_stream_that_was_behind_continues_or_ends() {
+async fn waits_a_stream_that_was_behind_continues_or_ends() {
     let (_database, pool) = TestDatabase::create().await;
     let outage = OutageFixture::begin(&pool, Network::Good).await;
     let (server, owner) = (&outage.server, &outage.owner);

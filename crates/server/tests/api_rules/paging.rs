@@ -9,12 +9,13 @@ use crate::support::database::TestDatabase;
 const LISTS: [&str; 5] = ["/pipelines", "/members", "/api-tokens", "/events", "/pipelines/web/versions"];
 
 /// These lists are empty here: no pipeline of the tests has environments or grants, and there are no secrets, service
-/// accounts, freezes, groups, step registries, forges, approvals and failures.
-const EMPTY_LISTS: [&str; 13] = [
+/// accounts, notices, freezes, groups, step registries, forges, approvals and failures.
+const EMPTY_LISTS: [&str; 14] = [
     "/ephemeral-environments",
     "/environments",
     "/pipelines/web/environments",
     "/sessions",
+    "/me/notices",
     "/secrets",
     "/service-accounts",
     "/freezes",
@@ -147,6 +148,12 @@ async fn invalid_filters_are_named() {
         ("/environments?kind=ephemeral", "kind"),
         ("/environments?pipelineId=a%2Fb", "pipelineId"),
         ("/environments?commitId=%25", "commitId"),
+        ("/environments?commitId=____", "commitId"),
+        ("/environments?commitId='", "commitId"),
+        ("/environments?commitId=9F3C2A1", "commitId"),
+        ("/environments?commitId=", "commitId"),
+        ("/deployments?commitId=____", "commitId"),
+        ("/deployments?commitId=9f_c2a1", "commitId"),
         ("/events?category=secret", "category"),
         ("/events?actor=me", "actor"),
         ("/events?actor=pip_0190a0b0-0000-7000-8000-000000000001", "actor"),
@@ -178,7 +185,7 @@ async fn invalid_filters_are_named() {
     for path in [
         "/ephemeral-environments?q=%25'%22;--",
         "/ephemeral-environments?label=,&pipelineId=no-such",
-        "/environments?kind=lasting&pipelineId=no-such&commitId='",
+        "/environments?kind=lasting&pipelineId=no-such&commitId=0",
         "/sessions?userId=usr_0190a0b0-0000-7000-8000-000000000001",
         "/events?subject=%25'%22;--",
         "/events?from=2999-01-01T00:00:00Z",

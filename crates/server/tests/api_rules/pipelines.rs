@@ -147,7 +147,10 @@ async fn a_pipeline_is_stopped_and_resumed() {
             server.post(&owner, "/pipelines/web/stop", json!({ "mode": mode, "reason": " too red " })).await;
         assert_eq!(stopped["status"], "stopped");
         let at = &stopped["stop"]["at"];
-        assert_eq!(stopped["stop"], json!({ "mode": mode, "reason": "too red", "by": owner.user, "at": at }));
+        assert_eq!(
+            stopped["stop"],
+            json!({ "mode": mode, "reason": "too red", "by": owner.user, "byName": "Owner", "at": at })
+        );
         // Repeating it, with or without the reason, changes nothing; another reason does.
         for same in [json!({ "mode": mode, "reason": "too red" }), json!({ "mode": mode })] {
             assert_eq!(server.post(&owner, "/pipelines/web/stop", same).await, stopped);

@@ -1,8 +1,8 @@
 //! Problems: the fields of each class, and the page that explains each code.
 
+use greenroom_app::failure::Code;
+use greenroom_app::token::new_secret;
 use greenroom_domain::role::Role;
-use greenroom_server::app::failure::Code;
-use greenroom_server::app::token::new_secret;
 use reqwest::{Method, Response};
 use serde_json::json;
 

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use greenroom_app::limits::LimitSettings;
 use greenroom_server::http::Limits;
-use greenroom_server::limits::LimitSettings;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions, PgPool};
@@ -17,6 +17,9 @@ use crate::support::{Caller, DEFINITION, TestServer, eventually};
 use crate::wire::{Upload, Wire};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// Between two requests of a loop, which would exceed the rates otherwise.
+const PAUSE: Duration = Duration::from_millis(20);
+const CONCURRENT_3: &str = "q=3;qu=\"concurrent-requests\"";
 
 pub async fn start(pool: &PgPool, settings: LimitSettings) -> TestServer {
     let limits = Limits::with(Duration::from_secs(15), settings);
@@ -88,7 +91,7 @@ async fn begin(server: &TestServer, caller: &Caller) -> Upload {
 }
 
 #[tokio::test]
-async fn concurrent_requests_are_limited_by_token_and_organization() {
+async fn incomplete_bodies_are_limited_by_token_and_organization() {
     let (_database, pool) = TestDatabase::create().await;
     let settings =
         LimitSettings { token_in_flight: 3, organization_in_flight: 5, ..LimitSettings::default() };
@@ -99,24 +102,75 @@ async fn concurrent_requests_are_limited_by_token_and_organization() {
     for caller in [&owner, &owner, &owner] {
         uploads.push(begin(&server, caller).await);
     }
-    let list_pipelines = |caller: &Caller| server.request(caller, Method::GET, "/pipelines").send();
-    limited(list_pipelines(&owner).await.unwrap(), "token_in_flight", "q=3;qu=\"concurrent-requests\"").await;
+    let validate = |caller: &Caller| {
+        let body = json!({ "definition": DEFINITION });
+        server.request(caller, Method::POST, "/pipelines/validate").json(&body).send()
+    };
+    limited(validate(&owner).await.unwrap(), "token_bodies", CONCURRENT_3).await;
     for caller in [&viewer, &viewer] {
         uploads.push(begin(&server, caller).await);
     }
-    limited(
-        list_pipelines(&viewer).await.unwrap(),
-        "organization_in_flight",
-        "q=5;qu=\"concurrent-requests\"",
-    )
-    .await;
-    // All others are served.
-    server.get(&other, "/pipelines").await;
+    limited(validate(&viewer).await.unwrap(), "organization_bodies", "q=5;qu=\"concurrent-requests\"").await;
+    // All others are served, and so are requests without a body.
+    assert_eq!(validate(&other).await.unwrap().status(), 200);
+    for caller in [&owner, &viewer] {
+        server.get(caller, "/pipelines").await;
+    }
     for upload in uploads {
         assert_eq!(upload.finish().await.status, 200);
     }
-    server.get(&owner, "/pipelines").await;
+    assert_eq!(validate(&owner).await.unwrap().status(), 200);
     server.end().await;
+}
+
+#[tokio::test]
+async fn concurrent_requests_are_limited_by_token_and_organization() {
+    let (_database, pool) = TestDatabase::create().await;
+    let settings =
+        LimitSettings { token_in_flight: 3, organization_in_flight: 4, ..LimitSettings::default() };
+    let server = start(&pool, settings).await;
+    let (owner, other) = (server.organization("acme").await, server.organization("other").await);
+    let viewer = server.member(&owner, "acme", "viewer").await;
+    // Every request for events waits for this lock.
+    let mut holding = pool.begin().await.unwrap();
+    sqlx::query("lock table events in access exclusive mode").execute(&mut *holding).await.unwrap();
+    let list_events = |caller: &Caller| server.request(caller, Method::GET, "/events");
+    let mut at_work = JoinSet::new();
+    for _ in 0..3 {
+        at_work.spawn(keep_sending(list_events(&owner)));
+    }
+    let read =
+        async |caller: &Caller| server.request(caller, Method::GET, "/pipelines").send().await.unwrap();
+    until_limited(|| read(&owner), "token_in_flight", CONCURRENT_3).await;
+    assert_eq!(read(&viewer).await.status(), 200);
+    at_work.spawn(keep_sending(list_events(&viewer)));
+    until_limited(|| read(&viewer), "organization_in_flight", "q=4;qu=\"concurrent-requests\"").await;
+    // All others are served.
+    server.get(&other, "/pipelines").await;
+    drop(at_work);
+    holding.rollback().await.unwrap();
+    assert!(eventually(TIMEOUT, async || read(&owner).await.status() == 200).await);
+    server.end().await;
+}
+
+/// Sends a request again and again until the task is aborted.
+pub async fn keep_sending(request: RequestBuilder) {
+    loop {
+        let _ = request.try_clone().unwrap().send().await;
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Waits until the request is refused by this limit, and checks the refusal.
+pub async fn until_limited<F: Future<Output = Response>>(send: impl Fn() -> F, limit: &str, policy: &str) {
+    let mut refusal = None;
+    let started = Instant::now();
+    while refusal.is_none() && started.elapsed() < TIMEOUT {
+        let response = send().await;
+        refusal = (response.status() == 429).then_some(response);
+        tokio::time::sleep(PAUSE).await;
+    }
+    limited(refusal.unwrap(), limit, policy).await;
 }
 
 #[tokio::test]
@@ -169,7 +223,7 @@ async fn a_runner_has_one_more_poll_than_job_slots() {
     limited(poll(&one, 0).await.unwrap(), "token_polls", "q=2;qu=\"concurrent-requests\"").await;
     waiting.spawn(until_admitted(request(&two, 20)));
     let full = async || {
-        header(&poll(&two, 0).await.unwrap(), "ratelimit-policy").starts_with("\"organization_polls\";q=3")
+        header(&poll(&two, 0).await.unwrap(), "ratelimit-policy").starts_with("\"runners_polls\";q=3")
     };
     assert!(eventually(TIMEOUT, full).await);
     assert_eq!(poll(&theirs, 0).await.unwrap().status(), 204);
@@ -198,8 +252,7 @@ async fn connections_of_an_address_are_limited() {
 #[tokio::test]
 async fn without_limits_no_request_is_refused() {
     let (_database, pool) = TestDatabase::create().await;
-    let settings =
-        LimitSettings { limits: greenroom_server::limits::Switch::Off, ..LimitSettings::default() };
+    let settings = LimitSettings { limits: greenroom_app::limits::Switch::Off, ..LimitSettings::default() };
     let server = start(&pool, LimitSettings { token_rate: 1, token_burst: 1, ..settings }).await;
     let owner = server.organization("acme").await;
     for response in join_all((0..50).map(|_| server.request(&owner, Method::GET, "").send())).await {

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use greenroom_app::sign_in::SignInSettings;
 use greenroom_domain::secret::{CredentialPlace, SealedValue};
 use greenroom_keys::Keys;
-use greenroom_server::app::sign_in::SignInSettings;
 use greenroom_server::http::Limits;
 use greenroom_server::secret_keys::{reseal, rewrap_keys};
+use greenroom_store::organization_key::SealedBy;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions, PgPool};
@@ -232,7 +233,7 @@ async fn credentials_are_sealed_again_with_a_new_data_key() {
     let (store, keys) = (&server.server.app.store, &server.server.app.keys);
     let organization = owner.organization.parse().unwrap();
     assert_eq!(rewrap_keys(store, keys).await.unwrap()["rewrapped"], 0);
-    assert_eq!(store.stale_credentials(organization, 10).await.unwrap(), []);
+    assert_eq!(store.sealed_credentials(organization, SealedBy::RetiredKeys, 10).await.unwrap(), []);
     let slug = "acme".parse().unwrap();
     assert_eq!(reseal(store, keys, &slug).await.unwrap()["resealed"], 1);
     assert_eq!(opened(&server, &pool, &created).await.unwrap(), format!("bot:{PASSWORD}"));
@@ -250,7 +251,7 @@ async fn credentials_are_sealed_again_with_a_new_data_key() {
         .execute(&pool)
         .await
         .unwrap();
-    let stale = store.stale_credentials(organization, 10).await.unwrap();
+    let stale = store.sealed_credentials(organization, SealedBy::RetiredKeys, 10).await.unwrap();
     assert_eq!(stale.len(), 1);
     let replaced = json!({ "credential": { "password": OTHER_PASSWORD } });
     success(send(&server, &owner, Method::PATCH, &path_of(&created), &replaced).await, 200).await;

@@ -15,13 +15,19 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::requests::success;
 use crate::step_registries::{manifest, send, types};
 use crate::support::database::TestDatabase;
 use crate::support::{Caller, MASTER_KEY, TestServer, eventually};
 
+/// What is read about every failure at an address that only `--outbound-allow` opens.
+const ONLY_LISTED: &str = "there is no usable response from this address, which is in a network that only the setting \
+                           --outbound-allow opens: the operator finds the reason in the log";
 const PASSWORD: &str = "hunter2-hunter2";
 /// `bot:hunter2-hunter2`, encoded.
 const BOT: &str = "Basic Ym90Omh1bnRlcjItaHVudGVyMg==";
@@ -44,7 +50,7 @@ async fn synchronize(server: &TestServer, pool: &PgPool, owner: &Caller, (id, ke
         "update step_registries set next_sync_at = 'epoch', leased_until = null where 'reg_' || id = $1";
     sqlx::query(due).bind(id).execute(pool).await.unwrap();
     let stop = CancellationToken::new();
-    let outbound = OutboundConfig { outbound_allow: vec!["127.0.0.0/8".parse().unwrap()] };
+    let outbound = OutboundConfig { outbound_allow: vec!["registry=127.0.0.0/8@acme".parse().unwrap()] };
     let (store, reader) = (server.server.app.store.clone(), outbound.registry_reader());
     let running = registry_sync::run(store, reader, keys.clone(), stop.clone());
     let ended = async {
@@ -87,11 +93,11 @@ async fn a_private_registry_is_read_with_its_credential() {
     let git = private_server(&repository).await;
     let id = create(&server, &owner, json!({ "name": "acme", "url": git.url })).await;
     let without = synchronize(&server, &pool, &owner, (&id, keys)).await;
-    assert!(error(&without).contains("credential"), "{without}");
+    assert_eq!(error(&without), ONLY_LISTED);
 
     patch(&server, &owner, &id, json!({ "credential": { "password": PASSWORD } })).await;
     let refused = synchronize(&server, &pool, &owner, (&id, keys)).await;
-    assert!(error(&refused).contains("credential"), "{refused}");
+    assert_eq!(error(&refused), ONLY_LISTED);
     assert!(!refused.to_string().contains(PASSWORD), "{refused}");
 
     let bot = json!({ "credential": { "username": "bot", "password": PASSWORD } });
@@ -104,7 +110,7 @@ async fn a_private_registry_is_read_with_its_credential() {
 
     patch(&server, &owner, &id, json!({ "credential": null })).await;
     let removed = synchronize(&server, &pool, &owner, (&id, keys)).await;
-    assert!(error(&removed).contains("credential"), "{removed}");
+    assert_eq!(error(&removed), ONLY_LISTED);
     server.end().await;
 }
 
@@ -212,5 +218,53 @@ async fn tags_that_were_refused_for_their_signature_are_read_again_for_other_sig
     let by_bob = ("2.0.0".to_owned(), "bob@example.com".to_owned());
     assert_eq!(versions().await, [by_bob, by_alice]);
     assert_eq!(counts().await, [1, 1]);
+    server.end().await;
+}
+
+/// Responds to every connection with these bytes.
+async fn serve(response: &'static [u8]) -> (String, AbortOnDropHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/x", listener.local_addr().unwrap());
+    let serving = async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 4096]).await;
+            let _ = stream.write_all(response).await;
+        }
+    };
+    #[expect(clippy::disallowed_methods, reason = "aborted when the test ends")]
+    let task = AbortOnDropHandle::new(tokio::spawn(serving));
+    (url, task)
+}
+
+/// Otherwise an admin could find out what listens in a network that only the operator has opened.
+#[tokio::test]
+async fn all_failures_at_an_address_that_only_the_operator_allows_read_the_same() {
+    let (_database, pool) = TestDatabase::create().await;
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let mut urls = vec![(format!("http://{closed}/x"), None)];
+    for response in [
+        &b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: close\r\n\r\nhello"[..],
+        b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+        b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+        b"HTTP/1.1 500 Error\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+        b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+        b"+OK POP3 ready\r\n",
+    ] {
+        let (url, task) = serve(response).await;
+        urls.push((url, Some(task)));
+    }
+    for (number, (url, _task)) in urls.iter().enumerate() {
+        let id = create(&server, &owner, json!({ "name": format!("registry-{number}"), "url": url })).await;
+        let failed = synchronize(&server, &pool, &owner, (&id, &Keys::default())).await;
+        assert_eq!(error(&failed), ONLY_LISTED, "{url}");
+    }
+    // Another organization does not reach the same address at all.
+    let stranger = server.organization("globex").await;
+    let id = create(&server, &stranger, json!({ "name": "registry", "url": urls[1].0 })).await;
+    let refused = synchronize(&server, &pool, &stranger, (&id, &Keys::default())).await;
+    assert!(error(&refused).contains("127.0.0.1"), "{refused}");
     server.end().await;
 }

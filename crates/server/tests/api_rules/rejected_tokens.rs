@@ -4,8 +4,8 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use greenroom_app::token::{new_secret, new_secret_of};
 use greenroom_domain::token::SecretKind;
-use greenroom_server::app::token::{new_secret, new_secret_of};
 use reqwest::{Method, Response};
 use serde_json::json;
 use sqlx::PgPool;

@@ -30,6 +30,18 @@ async fn credentials_in_an_address_are_rejected() {
             server.request(&owner, Method::PUT, "/pipelines/web").json(&body).send().await.unwrap();
         wrong_field(response, "/repository").await;
     }
+    for address in ["https://git.test/web.git?private_token=hunter2", "https://git.test/web#hunter2"] {
+        let body = json!({ "name": "Shop", "repository": address, "definition": DEFINITION });
+        let response = server.request(&owner, Method::POST, "/pipelines").json(&body).send().await.unwrap();
+        let refused = wrong_field(response, "/repository").await;
+        let detail = refused["errors"][0]["detail"].as_str().unwrap();
+        assert!(detail.contains("`?` or `#`") && detail.contains("kind: checkout"), "{detail}");
+        assert!(!refused.to_string().contains("hunter2"), "{refused}");
+        let body = json!({ "repository": address });
+        let response =
+            server.request(&owner, Method::PUT, "/pipelines/web").json(&body).send().await.unwrap();
+        wrong_field(response, "/repository").await;
+    }
     for address in ["/srv/git/web.git", "../web", "file:///srv/git/web.git", "web", "ext::sh -c id"] {
         let body = json!({ "repository": address });
         let response =
@@ -53,7 +65,7 @@ async fn stored_credentials_are_not_shown() {
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "Web").await;
     // Stored directly, as before addresses were checked.
-    let address = "https://user:hunter2@git.test/web";
+    let address = "https://user:hunter2@git.test/web?private_token=hunter2";
     let old = sqlx::query("update pipelines set repository = $1").bind(address);
     assert_eq!(old.execute(&pool).await.unwrap().rows_affected(), 1);
     server.events_are_sequenced(&pool).await;
@@ -62,7 +74,7 @@ async fn stored_credentials_are_not_shown() {
     assert_eq!(sqlx::query(event).bind(address).execute(&pool).await.unwrap().rows_affected(), 1);
 
     let viewer = server.member(&owner, "acme", "viewer").await;
-    let masked = "https://***@git.test/web";
+    let masked = "https://***@git.test/web?***";
     let response = server.get(&viewer, "/pipelines/web").await;
     assert_eq!(response["data"]["repository"], masked);
     assert_eq!(server.get(&viewer, "/pipelines").await["data"][0]["repository"], masked);

@@ -74,12 +74,17 @@ async fn a_pool_is_restricted_and_the_restriction_lifted() {
         (&json!([shop]), &expected)
     );
     assert_eq!(server.get(&owner, "/runner-pools/big").await["data"], changed["data"]);
+    // The pipeline has no environments yet.
+    let warnings: Vec<_> =
+        changed["warnings"].as_array().unwrap().iter().map(|warning| &warning["path"]).collect();
+    assert_eq!(warnings, ["/environments", "/environments"], "{changed}");
     // Omitted fields are kept, and a restriction to environments needs one to pipelines.
     let changed = success(set(&server, &owner, &json!({ "network": "none" })).await, 200).await;
     assert_eq!(changed["data"]["environments"], expected);
     wrong_field(set(&server, &owner, &json!({ "pipelines": null })).await, "/environments").await;
     let lifted = json!({ "pipelines": null, "environments": null });
     let changed = success(set(&server, &owner, &lifted).await, 200).await;
+    assert_eq!(changed["warnings"], json!([]));
     assert_eq!(
         (&changed["data"]["pipelines"], &changed["data"]["environments"]),
         (&Value::Null, &Value::Null)

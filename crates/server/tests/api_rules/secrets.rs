@@ -1,12 +1,13 @@
 //! Secrets: their records, versions and events. No response, event, log or row contains a value.
 
+use std::time::Duration;
+
+use greenroom_app::sign_in::SignInSettings;
 use greenroom_keys::{KeySource, Keys};
-use greenroom_server::app::sign_in::SignInSettings;
 use greenroom_server::http::Limits;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions, PgPool};
-use std::time::Duration;
 
 use crate::requests::{header, problem, success, wrong_field};
 use crate::support::database::TestDatabase;
@@ -164,6 +165,10 @@ async fn mistakes_are_named_and_values_are_not_repeated() {
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         body
     };
+    let for_checkouts = |repositories: Value| {
+        let usage = json!({ "kind": "checkout", "host": "git.test" });
+        secret(json!({ "pipelineId": "shop", "use": usage, "policy": { "repositories": repositories } }))
+    };
     for (body, pointer) in [
         (secret(json!({ "name": "Key" })), "/name"),
         (secret(json!({ "name": "a\u{0}" })), "/name"),
@@ -190,6 +195,15 @@ async fn mistakes_are_named_and_values_are_not_repeated() {
             secret(json!({ "pipelineId": "shop", "use": { "kind": "checkout", "host": "https://x" } })),
             "/use/host",
         ),
+        (
+            secret(json!({ "pipelineId": "shop", "policy": { "repositories": ["git.test"] } })),
+            "/policy/repositories",
+        ),
+        (for_checkouts(json!(["evil.test/acme"])), "/policy/repositories"),
+        (for_checkouts(json!(["git.test:8443/acme"])), "/policy/repositories"),
+        (for_checkouts(json!([])), "/policy/repositories"),
+        (for_checkouts(json!(["git.test/acme", "https://git.test/acme"])), "/policy/repositories/1"),
+        (for_checkouts(json!(["git.test/acme/*"])), "/policy/repositories/0"),
         (
             secret(json!({ "pipelineId": "shop", "use": { "kind": "email", "host": "git.test" } })),
             "/use/kind",
@@ -299,4 +313,97 @@ async fn without_a_master_key_records_are_readable_and_values_are_not_set() {
         without.end().await;
     }
     with_key.end().await;
+}
+
+/// A secret may be there before its environment is. The response has a warning, because the name may be mistyped.
+#[tokio::test]
+async fn names_that_match_nothing_yet_are_warned_of() {
+    let (_database, pool) = TestDatabase::create().await;
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let definition = "environments: { production: { branches: [main] } }
+ephemeralEnvironments: { qa-1: { stages: [build] }, 'pr-*': { stages: [build], max: 3 } }
+stages: { build: { runner: { pool: big }, steps: [{ image: busybox, run: 'true' }] } }
+";
+    server.post(&owner, "/pipelines", json!({ "name": "Shop", "definition": definition })).await;
+    let warnings = |saved: &Value| -> Vec<(String, Value)> {
+        let warnings = saved["warnings"].as_array().unwrap().iter();
+        warnings.map(|warning| (text(&warning["path"]), warning["suggestion"].clone())).collect()
+    };
+    for (number, (environment, policy, expected)) in [
+        ("production", json!({ "environments": ["production"], "branches": ["main"] }), vec![]),
+        (
+            "pr-7",
+            json!({ "environments": ["pr-*", "none"], "pools": ["big"], "branches": ["other"] }),
+            vec![],
+        ),
+        ("prodution", json!({}), vec![("/environment", json!("production"))]),
+        (
+            "qa-1",
+            json!({ "environments": ["qa-*", "load-*"], "pools": ["bgi"], "branches": ["mian"] }),
+            vec![
+                ("/policy/environments", json!(null)),
+                ("/policy/pools", json!("big")),
+                ("/policy/branches", json!("main")),
+            ],
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let body = json!({
+            "name": format!("key-{number}"), "pipelineId": "shop", "environment": environment, "policy": policy,
+            "value": VALUE,
+        });
+        let saved = success(send(&server, &owner, Method::POST, "/secrets", &body).await, 201).await;
+        let expected: Vec<_> = expected.into_iter().map(|(path, name)| (path.to_owned(), name)).collect();
+        assert_eq!(warnings(&saved), expected, "{saved}");
+    }
+    let everywhere = json!({ "name": "everywhere", "value": VALUE });
+    let saved = success(send(&server, &owner, Method::POST, "/secrets", &everywhere).await, 201).await;
+    assert_eq!(saved["warnings"], json!([]));
+    let path =
+        format!("/secrets/{}", text(&server.get(&owner, "/secrets?name=key-0").await["data"][0]["id"]));
+    let policy = json!({ "policy": { "environments": ["producton"] } });
+    let saved = success(send(&server, &owner, Method::PATCH, &path, &policy).await, 200).await;
+    let message = text(&saved["warnings"][0]["message"]);
+    assert_eq!(message, "`producton` matches no environment yet; did you mean `production`?");
+    server.end().await;
+}
+
+/// A client from before `repositories` creates such a credential as before, and is warned.
+#[tokio::test]
+async fn a_credential_for_every_repository_of_a_host_is_warned_of() {
+    let (_database, pool) = TestDatabase::create().await;
+    let server = TestServer::start(&pool).await;
+    let owner = server.organization("acme").await;
+    let pipeline = server.pipeline(&owner, "Shop").await;
+    let create = async |name: &str, kind: &str, scope: Value| {
+        let usage = json!({ "kind": kind, "host": "git.test" });
+        let mut body = json!({ "name": name, "value": VALUE, "use": usage });
+        body.as_object_mut().unwrap().extend(scope.as_object().unwrap().clone());
+        success(send(&server, &owner, Method::POST, "/secrets", &body).await, 201).await
+    };
+    let of_all =
+        |repositories: Value| json!({ "policy": { "pipelines": [pipeline], "repositories": repositories } });
+    let saved = create("all", "checkout", json!({ "policy": { "pipelines": [pipeline] } })).await;
+    let warning = &saved["warnings"][0];
+    assert_eq!(
+        (&warning["code"], &warning["path"]),
+        (&json!("all_repositories"), &json!("/policy/repositories"))
+    );
+    assert!(text(&warning["message"]).contains("every repository of git.test"), "{warning}");
+    assert_eq!(saved["data"]["policy"].get("repositories"), None);
+    let named = create("host", "checkout", of_all(json!(["git.test"]))).await;
+    assert_eq!(named["warnings"][0]["code"], "all_repositories");
+    for saved in [
+        create("some", "checkout", of_all(json!(["git.test/Acme"]))).await,
+        create("own", "checkout", json!({ "pipelineId": "shop" })).await,
+        create("images", "registry", json!({ "policy": { "pipelines": [pipeline] } })).await,
+    ] {
+        assert_eq!(saved["warnings"], json!([]), "{saved}");
+    }
+    let found = server.get(&owner, "/secrets?name=some").await;
+    assert_eq!(found["data"][0]["policy"]["repositories"], json!(["git.test/acme"]));
+    server.end().await;
 }

@@ -1,23 +1,31 @@
-//! Incomplete request bodies: they take no request slot, each token has a limited number of them, and those
-//! below the minimum rate end.
+//! Incomplete request bodies: they take no request slot, each token and person has a limited number of them, they are
+//! not counted with requests that can be served, and those below the minimum rate end.
 
+use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use greenroom_server::limits::LimitSettings;
+use greenroom_app::limits::LimitSettings;
 use reqwest::Method;
 use serde_json::json;
 
 use crate::rate_limits::start;
 use crate::requests::new_pipeline;
+use crate::slow_clients::{self, BODY_WINDOW};
 use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer};
 use crate::wire::{Upload, Wire};
 
 const TIMEOUT: Duration = Duration::from_secs(15);
+/// How long the requests of others are measured, and how many there have to be at least.
+const MEASURED_TIME: Duration = Duration::from_secs(3);
+const MIN_SAMPLES: usize = 20;
+/// Bodies are sent in a piece per interval, for one and a half windows.
+const INTERVALS_PER_WINDOW: u32 = 10;
+const INTERVALS: usize = 15;
 
 /// Sends the head of a request without its body.
-async fn head_only(server: &TestServer, caller: &Caller) -> Wire {
+pub async fn head_only(server: &TestServer, caller: &Caller) -> Wire {
     let mut wire = Wire::connect(server).await;
     let head = format!(
         "POST /api/v1/organizations/{}/pipelines/validate HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\
@@ -26,6 +34,11 @@ async fn head_only(server: &TestServer, caller: &Caller) -> Wire {
     );
     wire.write(head).await.unwrap();
     wire
+}
+
+/// Returns whether the server has neither sent anything nor closed the connection.
+fn is_unanswered(wire: &Wire) -> bool {
+    wire.0.try_read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
 }
 
 #[tokio::test]
@@ -47,23 +60,30 @@ async fn an_incomplete_body_takes_no_request_slot() {
     server.end().await;
 }
 
-/// An attack: many connections, each with the head of a request and no body, repeatedly.
+/// An attack: many connections, each with the head of a request and no body. The server waits for as many bodies as a
+/// token may send concurrently, and rejects the other requests.
 #[tokio::test]
 async fn heavy_fourteen_hundred_slow_bodies_do_not_delay_others() {
     let (_database, pool) = TestDatabase::create().await;
-    let server = TestServer::start(&pool).await;
+    let server = slow_clients::start_with(&pool, Duration::from_secs(15), slow_clients::patient()).await;
     let (owner, hostile) = (server.organization("acme").await, server.organization("globex").await);
     let viewer = server.member(&hostile, "globex", "viewer").await;
-    let started = Instant::now();
     let mut attack = join_all((0..1_400).map(|_| head_only(&server, &viewer))).await;
-    let mut slowest = Duration::ZERO;
-    while started.elapsed() < Duration::from_secs(8) {
+    let started = Instant::now();
+    let mut samples = Vec::new();
+    while started.elapsed() < MEASURED_TIME {
         let began = Instant::now();
         server.get(&owner, "/pipelines").await;
-        slowest = slowest.max(began.elapsed());
+        samples.push(began.elapsed());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert!(slowest < Duration::from_secs(2), "{slowest:?}");
+    assert!(samples.len() >= MIN_SAMPLES, "only {} samples: {samples:?}", samples.len());
+    let slowest = samples.iter().max().unwrap();
+    assert!(*slowest < Duration::from_secs(2), "{slowest:?}");
+    // Otherwise some of the samples would have been taken without an attack.
+    let unanswered = attack.iter().filter(|wire| is_unanswered(wire)).count();
+    let expected = usize::try_from(LimitSettings::default().token_in_flight).unwrap();
+    assert!(unanswered >= expected, "the server still waited for {unanswered} bodies only");
     let replies = join_all(attack.iter_mut().map(|wire| async {
         let closed = wire.closed(TIMEOUT).await;
         closed.is_some()
@@ -83,7 +103,9 @@ async fn slow_bodies_of_a_token_are_limited() {
         uploads.push(Upload::begin(&server, &owner, "/pipelines", &body).await);
     }
     let reply = head_only(&server, &owner).await.reply().await;
-    assert_eq!((reply.status, reply.json()["limit"].as_str()), (429, Some("token_in_flight")));
+    assert_eq!((reply.status, reply.json()["limit"].as_str()), (429, Some("token_bodies")));
+    // What has no body, or one that arrives, is served.
+    server.get(&owner, "/pipelines").await;
     for upload in uploads {
         assert_eq!(upload.finish().await.status, 201);
     }
@@ -91,12 +113,13 @@ async fn slow_bodies_of_a_token_are_limited() {
 }
 
 #[tokio::test]
-async fn heavy_a_body_below_the_minimum_rate_is_ended() {
+async fn waits_a_body_below_the_minimum_rate_is_ended() {
     let (_database, pool) = TestDatabase::create().await;
-    let server = TestServer::start(&pool).await;
+    let server = slow_clients::start(&pool).await;
     let owner = server.organization("acme").await;
-    let send = async |pace: usize, seconds: usize| {
-        let definition = format!("{}#{}", crate::support::DEFINITION, "x".repeat(pace * seconds));
+    let send = async |bytes_per_interval: usize| {
+        let definition =
+            format!("{}#{}", crate::support::DEFINITION, "x".repeat(bytes_per_interval * INTERVALS));
         let body = json!({ "name": "Slow", "definition": definition }).to_string();
         let mut wire = Wire::connect(&server).await;
         let head = format!(
@@ -106,16 +129,16 @@ async fn heavy_a_body_below_the_minimum_rate_is_ended() {
             body.len()
         );
         wire.write(head).await.unwrap();
-        for chunk in body.as_bytes().chunks(pace) {
+        for chunk in body.as_bytes().chunks(bytes_per_interval) {
             if wire.write(chunk).await.is_err() {
                 break;
             }
-            tokio::time::sleep(Duration::from_secs(1)).await;
+            tokio::time::sleep(BODY_WINDOW / INTERVALS_PER_WINDOW).await;
         }
         wire.reply().await.status
     };
-    // Both take longer than ten seconds.
-    let (trickle, flow) = tokio::join!(send(300, 14), send(4 * 1024, 14));
+    // 300 bytes and 8 KiB per second.
+    let (trickle, flow) = tokio::join!(send(60), send(1_640));
     // The connection may be reset before the response was read.
     assert!(matches!(trickle, 408 | 0), "{trickle}");
     assert_eq!(flow, 201);

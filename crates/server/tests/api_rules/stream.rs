@@ -3,10 +3,12 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use greenroom_app::limits::ClientTiming;
 use reqwest::Method;
 use serde_json::json;
 
 use crate::requests::{new_pipeline, problem};
+use crate::slow_clients::start_with;
 use crate::sse::{Message, Read, Stream};
 use crate::support::TestServer;
 use crate::support::database::TestDatabase;
@@ -131,6 +133,8 @@ async fn a_viewer_receives_no_audit_events() {
         server.pipeline(&owner, &format!("P{number}")).await;
     }
     let mut late = Stream::open(&server, &viewer, "?after=0").await;
+    // Of audit events, every member reads who admitted whom.
+    assert_eq!(late.message().await.event, "member.added");
     assert_eq!(late.message().await.data["data"]["after"]["slug"], "a");
     for stream in [&mut live, &mut late] {
         for (number, message) in stream.messages(3).await.into_iter().enumerate() {
@@ -145,7 +149,7 @@ async fn a_viewer_receives_no_audit_events() {
     let hidden = server.request(&viewer, Method::GET, &format!("/events/{audit}")).send().await.unwrap();
     problem(hidden, 404, "not_found").await;
     let list = server.get(&viewer, "/events?limit=100").await;
-    assert_eq!(list["pagination"]["total"], 4, "the total has only visible events");
+    assert_eq!(list["pagination"]["total"], 5, "the total has only visible events");
     server.end().await;
 }
 
@@ -195,13 +199,15 @@ async fn heavy_two_hundred_streams_receive_an_event() {
 }
 
 #[tokio::test]
-async fn heavy_an_idle_stream_has_a_heartbeat() {
+async fn waits_an_idle_stream_has_a_heartbeat() {
     let (_database, pool) = TestDatabase::create().await;
-    let server = TestServer::start(&pool).await;
+    let (deadline, interval) = (Duration::from_secs(3), Duration::from_secs(4));
+    let timing = ClientTiming { stream_heartbeat_interval: interval, ..ClientTiming::default() };
+    let server = start_with(&pool, deadline, timing).await;
     let owner = server.organization("acme").await;
     server.events(&pool, &owner).await;
     let mut stream = Stream::open(&server, &owner, "").await;
-    assert_eq!(stream.read(Duration::from_secs(16)).await, Read::Comment);
+    assert_eq!(stream.read(2 * interval).await, Read::Comment);
     // The deadline of requests is past; a stream has none.
     server.pipeline(&owner, "Late").await;
     assert_eq!(stream.message().await.event, "pipeline.created");

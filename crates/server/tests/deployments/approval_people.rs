@@ -16,14 +16,17 @@ stages:
 ";
 const DEPLOYMENTS: &str = "/organizations/acme/pipelines/shop/deployments";
 
-/// Creates a group with these members. Returns its path.
+/// Creates a group with these members. Returns its path. An admin puts them into it who has nothing to do with the
+/// deployments.
 async fn group(approvals: &Approvals, name: &str, members: &[&Caller]) -> String {
+    let server = &approvals.fixture.server;
+    let admin = server.member(&approvals.fixture.owner, "acme", "admin").await;
     let (status, made) = approvals.fixture.call(Method::POST, "/groups", json!({ "name": name })).await;
     assert_eq!(status, 201, "{made}");
     let path = format!("/groups/{}", made["data"]["id"].as_str().unwrap());
     for member in members {
-        let path = format!("{path}/members/{}", member.user);
-        assert_eq!(approvals.fixture.call(Method::PUT, &path, Value::Null).await.0, 200);
+        let path = format!("/organizations/acme{path}/members/{}", member.user);
+        assert_eq!(server.json(Method::PUT, &path, &admin.token, None).await.0, 200);
     }
     path
 }

@@ -152,10 +152,11 @@ async fn those_behind_a_deployment_and_programs_and_strangers_do_not_approve() {
     let body = json!({ "subjectDigest": approval["subjectDigest"] });
     let refused = approvals.send(Method::POST, &approval, "approve", &cookie, Some(body.clone())).await;
     assert_eq!(code(&refused), (403, "approval_own"));
-    assert_eq!(
-        code(&approvals.approve(&approval, &approvals.fixture.owner).await),
-        (403, "approval_not_yours")
-    );
+    // The owner has written the definition.
+    let refused = approvals.approve(&approval, &approvals.fixture.owner).await;
+    assert_eq!((code(&refused), &refused.1["because"]), ((403, "approval_own"), &json!("authored")));
+    let stranger = approvals.fixture.server.member(&approvals.fixture.owner, "acme", "viewer").await;
+    assert_eq!(code(&approvals.approve(&approval, &stranger).await), (403, "approval_not_yours"));
     // A token of kind `ci` has no scope for votes.
     let path = "/organizations/acme/api-tokens";
     let token = json!({ "name": "ci", "kind": "ci" });
@@ -326,6 +327,14 @@ async fn an_admin_overrides_with_a_reason_that_stays() {
         "the deployment has ended"
     );
     assert_eq!(approvals.stage(&id).await["gateOverridden"]["reason"], "outage");
+    let path = "/pipelines/shop/environments/production/history";
+    let (_, history) = approvals.fixture.call(Method::GET, path, Value::Null).await;
+    let entry = &history["data"][0];
+    assert_eq!(
+        (&entry["overrides"][0]["reason"], &entry["overrides"][0]["gates"]),
+        (&json!("outage"), &json!(["approval"]))
+    );
+    assert_eq!(entry["createdBy"], entry["by"], "nobody has retried it");
     assert_eq!(approvals.fixture.event("deployment.stage.overridden").await["data"]["reason"], "outage");
     approvals.fixture.end().await;
 }

@@ -60,21 +60,26 @@ async fn no_step_starts_before_the_branch_is_proven() {
     fixture.end().await;
 }
 
-/// Starts a deployment of the whole pipeline, takes its first job, and proves this branch.
-async fn pipeline_job(fixture: &DeploymentFixture, named: Option<&str>, proven: Option<&str>) -> Job {
+/// Starts a deployment of the whole pipeline, takes its first job, and reports this branch. Another one than the deployment
+/// names is refused.
+async fn pipeline_job(fixture: &DeploymentFixture, named: Option<&str>, reported: Option<&str>) -> Job {
     let path = format!("/pipelines/{}/deployments", fixture.pipeline);
     let (status, made) =
         fixture.call(Method::POST, &path, json!({ "commitId": "0123abc", "branch": named })).await;
     assert_eq!(status, 202, "{made}");
     let id = made["data"]["id"].as_str().unwrap().to_owned();
     let job = fixture.take(&fixture.advance(&id).await).await;
-    prove(fixture, &job, proven).await;
+    let expected = if reported.is_none() || reported == named { 200 } else { 422 };
+    assert_eq!(report_branch(fixture, &job, reported).await, expected, "{named:?} {reported:?}");
     job
 }
 
+async fn report_branch(fixture: &DeploymentFixture, job: &Job, branch: Option<&str>) -> u16 {
+    fixture.report(job, "/checkout", json!({ "commitId": COMMIT, "branch": branch })).await.0
+}
+
 async fn prove(fixture: &DeploymentFixture, job: &Job, branch: Option<&str>) {
-    let body = json!({ "commitId": COMMIT, "branch": branch });
-    assert_eq!(fixture.report(job, "/checkout", body).await.0, 200);
+    assert_eq!(report_branch(fixture, job, branch).await, 200);
 }
 
 async fn session_job(fixture: &DeploymentFixture) -> Job {
@@ -109,23 +114,34 @@ async fn caches_of_an_ephemeral_environment_do_not_reach_production() {
     fixture.end().await;
 }
 
+/// What counts is where the deployment can deploy, and not which branch its starter names.
 #[tokio::test]
-async fn a_branch_that_production_does_not_accept_writes_no_protected_cache() {
+async fn without_the_proof_of_a_branch_that_production_accepts_only_protected_caches_are_read() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture = new_fixture(&pool).await;
-    for named in [None, Some("evil")] {
-        let job = pipeline_job(&fixture, named, named).await;
-        assert_eq!(put(&fixture, &job, PATH, "poisoned").await.0, 200);
-    }
-    // A branch that is named but not proven writes nothing and reads only protected caches.
-    for proven in [None, Some("evil")] {
-        let claimed = pipeline_job(&fixture, Some("main"), proven).await;
-        let (status, response) = put(&fixture, &claimed, PATH, "poisoned").await;
+    let poisoner = session_job(&fixture).await;
+    assert_eq!(put(&fixture, &poisoner, PATH, "poisoned").await.0, 200);
+    let deployments = [
+        (None, None),
+        (None, Some("main")),
+        (Some("evil"), Some("evil")),
+        (Some("evil"), Some("main")),
+        (Some("main"), None),
+        (Some("main"), Some("evil")),
+    ];
+    for (named, reported) in deployments {
+        let job = pipeline_job(&fixture, named, reported).await;
+        let (status, response) = put(&fixture, &job, PATH, "poisoned").await;
         assert_eq!((status, response["code"].as_str()), (409, Some("invalid_state")), "{response}");
-        assert_eq!(get(&fixture, &claimed, PATH).await.0, 404);
+        assert_eq!(get(&fixture, &job, PATH).await.0, 404, "{named:?} {reported:?}");
     }
     let job = pipeline_job(&fixture, Some("main"), Some("main")).await;
     assert_eq!(get(&fixture, &job, PATH).await.0, 404);
+    assert_eq!(put(&fixture, &job, PATH, "from main").await.0, 200);
+    for (named, reported) in deployments {
+        let job = pipeline_job(&fixture, named, reported).await;
+        assert_eq!(get(&fixture, &job, PATH).await, (200, "from main".to_owned()));
+    }
     fixture.end().await;
 }
 
@@ -133,16 +149,23 @@ async fn a_branch_that_production_does_not_accept_writes_no_protected_cache() {
 async fn without_a_repository_no_branch_is_proven() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, SHOP).await;
+    let session = session_job(&fixture).await;
+    assert_eq!(put(&fixture, &session, PATH, "of a session").await.0, 200);
+    // Nothing was checked out, so a report of a branch is refused, also of the one that the deployment names.
     let job = pipeline_job(&fixture, Some("main"), None).await;
+    assert_eq!(report_branch(&fixture, &job, Some("main")).await, 422);
+    assert_eq!(get(&fixture, &job, PATH).await.0, 404, "a session's");
     assert_eq!(put(&fixture, &job, PATH, "unproven").await.0, 200);
-    let zones: Vec<String> = sqlx::query_scalar("select zone from caches").fetch_all(&pool).await.unwrap();
-    assert_eq!(zones, ["open"]);
+    assert_eq!(get(&fixture, &session, PATH).await, (200, "unproven".to_owned()));
+    let zones = "select zone from caches order by zone";
+    let zones: Vec<String> = sqlx::query_scalar(zones).fetch_all(&pool).await.unwrap();
+    assert_eq!(zones, ["open", "session"]);
     let (_, list) =
         fixture.call(Method::GET, &format!("/pipelines/{}/deployments", fixture.pipeline), Value::Null).await;
     let id = list["data"][0]["id"].as_str().unwrap().to_owned();
     fixture.run_job(&job, 0).await;
     fixture.advance(&id).await;
-    assert_eq!(fixture.deployment(&id).await["stages"][1]["reason"], "condition_false");
+    assert_eq!(fixture.deployment(&id).await["stages"][1]["reason"], "branch_unknown");
     fixture.end().await;
 }
 
@@ -152,28 +175,28 @@ async fn maintainers_see_and_delete_caches() {
     let fixture = new_fixture(&pool).await;
     let protected = pipeline_job(&fixture, Some("main"), Some("main")).await;
     assert_eq!(put(&fixture, &protected, PATH, "from main").await.0, 200);
-    let open = pipeline_job(&fixture, None, None).await;
+    let session = session_job(&fixture).await;
     // A runner would not upload here, because it finds the cache of `main`; other clients may.
-    assert_eq!(put(&fixture, &open, PATH, "poisoned").await.0, 200);
+    assert_eq!(put(&fixture, &session, PATH, "poisoned").await.0, 200);
 
     let path = format!("/pipelines/{}/caches", fixture.pipeline);
     let (status, list) = fixture.call(Method::GET, &path, Value::Null).await;
     assert_eq!(status, 200, "{list}");
     let zones: Vec<_> = list["data"].as_array().unwrap().iter().map(|cache| &cache["zone"]).collect();
-    assert_eq!(zones, ["open", "protected"]);
-    assert_eq!((&list["data"][0]["key"], &list["data"][0]["bytes"]), (&json!("deps"), &json!(8)));
+    assert_eq!(zones, ["protected", "session"]);
+    assert_eq!((&list["data"][0]["key"], &list["data"][1]["bytes"]), (&json!("deps"), &json!(8)));
 
     for (query, wrong) in [("zone=all", "zone"), ("key=%00", "key"), ("name=x", "name")] {
         let (status, response) = fixture.call(Method::DELETE, &format!("{path}?{query}"), Value::Null).await;
         assert_eq!(status, 422, "{wrong}: {response}");
     }
     let (status, deleted) =
-        fixture.call(Method::DELETE, &format!("{path}?key=deps&zone=open"), Value::Null).await;
+        fixture.call(Method::DELETE, &format!("{path}?key=deps&zone=session"), Value::Null).await;
     assert_eq!((status, deleted["data"].as_array().map(Vec::len)), (200, Some(1)), "{deleted}");
-    assert_eq!(get(&fixture, &open, PATH).await, (200, "from main".to_owned()));
+    assert_eq!(get(&fixture, &session, PATH).await, (200, "from main".to_owned()));
     let (status, deleted) = fixture.call(Method::DELETE, &path, Value::Null).await;
     assert_eq!((status, deleted["data"].as_array().map(Vec::len)), (200, Some(1)), "{deleted}");
-    assert_eq!(get(&fixture, &open, PATH).await.0, 404);
+    assert_eq!(get(&fixture, &session, PATH).await.0, 404);
     // An event is listed once it is sequenced.
     let recorded = eventually(Duration::from_secs(10), async || {
         let path = "/events?category=audit&type=cache.deleted";

@@ -1,6 +1,6 @@
 //! Caches: they belong to a pipeline, are immutable, and are limited in number.
 
-use greenroom_server::app::live::object_gc;
+use greenroom_app::live::object_gc;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};

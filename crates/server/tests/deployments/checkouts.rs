@@ -1,6 +1,7 @@
-//! Reports of a checkout: the full id of the requested commit, which is stored once, and failures that a
-//! retry cannot fix.
+//! Reports of a checkout: the full id of the requested commit, which is stored once, the branch that had to be proven, and
+//! failures that a retry cannot fix.
 
+use reqwest::Method;
 use serde_json::json;
 
 use crate::fixture::DeploymentFixture;
@@ -79,5 +80,95 @@ async fn a_failure_that_a_retry_cannot_fix_ends_the_first_attempt() {
         assert_eq!(stage["detail"], "the checkout failed: it is so");
         assert_eq!(stage["steps"][0]["status"], "skipped");
     }
+    fixture.end().await;
+}
+
+const SHOP: &str = r#"
+environments:
+  production: { branches: [main, hotfix] }
+  preview: {}
+ephemeralEnvironments: { qa-1: { stages: [build] } }
+stages:
+  build: { steps: [{ image: a, run: b }] }
+  show: { needs: [build], environment: preview, steps: [{ image: a, run: b }] }
+  release: { needs: [show], environment: production, steps: [{ image: a, run: b }] }
+"#;
+
+/// A stage, the branches that its jobs may report, and the beginning of the refusal of others.
+type AcceptedBranches = (&'static str, &'static [&'static str], &'static str);
+
+/// Every branch that a runner may report, by the branch that the deployment names and the stage.
+#[tokio::test]
+async fn only_a_branch_that_the_job_has_to_prove_is_accepted() {
+    const NOTHING: &str = "must be null";
+    const NAMED: &str = "must be `hotfix`, the branch that the deployment names";
+    const ALLOWED: &str = "must be one of the environment's branches: `main`, `hotfix`";
+    let (_database, pool) = TestDatabase::create().await;
+    let fixture = DeploymentFixture::new(&pool, SHOP).await;
+    sqlx::query("update pipelines set repository = 'https://git.test/shop'").execute(&pool).await.unwrap();
+    let path = format!("/pipelines/{}/deployments", fixture.pipeline);
+    let cases: [(Option<&str>, [AcceptedBranches; 3]); 2] = [
+        (
+            None,
+            [
+                ("build", &[], NOTHING),
+                ("show", &["main", "hotfix", "x"], ""),
+                ("release", &["main", "hotfix"], ALLOWED),
+            ],
+        ),
+        (
+            Some("hotfix"),
+            [("build", &["hotfix"], NAMED), ("show", &["hotfix"], NAMED), ("release", &["hotfix"], NAMED)],
+        ),
+    ];
+    for (named, stages) in cases {
+        let body = json!({ "commitId": "0123abc", "branch": named });
+        let (status, made) = fixture.call(Method::POST, &path, body).await;
+        assert_eq!(status, 202, "{made}");
+        let id = made["data"]["id"].as_str().unwrap().to_owned();
+        for (stage, accepted, refusal) in stages {
+            let job = fixture.take(&fixture.advance(&id).await).await;
+            for branch in ["x", "hot", "main", "hotfix"] {
+                let checkout = json!({ "commitId": COMMIT, "branch": branch });
+                let (status, response) = fixture.report(&job, "/checkout", checkout).await;
+                let what = format!("{named:?} {stage} {branch}: {response}");
+                let is_accepted = accepted.contains(&branch) || accepted.contains(&"x");
+                assert_eq!(status, if is_accepted { 200 } else { 422 }, "{what}");
+                if !is_accepted {
+                    let error = &response["errors"][0];
+                    assert_eq!(error["pointer"], "/branch", "{what}");
+                    assert!(error["detail"].as_str().unwrap().contains(refusal), "{what}");
+                }
+            }
+            let proven = "select proven_branch from jobs where id = $1";
+            let proven: Option<String> =
+                sqlx::query_scalar(proven).bind(job.id.uuid()).fetch_one(&pool).await.unwrap();
+            assert_eq!(
+                proven.as_deref(),
+                accepted.contains(&"hotfix").then_some("hotfix"),
+                "{named:?} {stage}"
+            );
+            fixture.run_job(&job, 0).await;
+        }
+        assert!(fixture.advance(&id).await.ended);
+    }
+    fixture.end().await;
+}
+
+/// A refused report changes nothing: the commit of the deployment stays as it was requested.
+#[tokio::test]
+async fn a_refused_branch_leaves_the_commit_unresolved() {
+    let (_database, pool) = TestDatabase::create().await;
+    let fixture = DeploymentFixture::new(&pool, SHOP).await;
+    sqlx::query("update pipelines set repository = 'https://git.test/shop'").execute(&pool).await.unwrap();
+    let (_, id) = fixture.claim("qa-1", &fixture.owner, "force-claim").await;
+    let job = fixture.take(&fixture.advance(&id).await).await;
+    let report = async |branch: Option<&str>| {
+        fixture.report(&job, "/checkout", json!({ "commitId": COMMIT, "branch": branch })).await.0
+    };
+    assert_eq!(report(Some("main")).await, 422, "in a session, nothing has to be proven");
+    assert_eq!(fixture.deployment(&id).await["commitId"], "0123abc");
+    assert_eq!(report(None).await, 200);
+    assert_eq!(fixture.deployment(&id).await["commitId"], COMMIT);
     fixture.end().await;
 }

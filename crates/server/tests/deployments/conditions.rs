@@ -75,3 +75,37 @@ stages:
     assert_eq!(fixture.stages(&id).await, ["succeeded", "succeeded", "succeeded"]);
     fixture.end().await;
 }
+
+/// Production was not reached, and that is not what a deployment that succeeded looks like.
+#[tokio::test]
+async fn a_deployment_lists_the_environments_that_it_left_out_because_no_branch_was_known() {
+    let (_database, pool) = TestDatabase::create().await;
+    let definition = r#"environments: { staging: {}, production: {}, customer: {} }
+stages:
+  build: { steps: [{ image: a, run: b }] }
+  migrate: { needs: [build], if: branch == "main", steps: [{ image: a, run: b }] }
+  release: { needs: [migrate], environment: production, steps: [{ image: a, run: b }] }
+  preview: { needs: [build], environment: staging, if: branch != "", steps: [{ image: a, run: b }] }
+  install: { needs: [build], environment: customer, if: trigger == "fix", steps: [{ image: a, run: b }] }
+"#;
+    let fixture = DeploymentFixture::new(&pool, definition).await;
+    let id = fixture.start().await;
+    let running = fixture.deployment(&id).await;
+    assert_eq!(running["skippedEnvironments"], json!([]), "it has not ended");
+    assert!(fixture.run_next_job(&id, 0).await.ended);
+    let record = fixture.deployment(&id).await;
+    assert_eq!(record["status"], "succeeded");
+    assert_eq!(record["skippedEnvironments"], json!(["production", "staging"]));
+    let reasons: Vec<_> = record["stages"].as_array().unwrap().iter().map(|stage| &stage["reason"]).collect();
+    assert_eq!(
+        json!(reasons),
+        json!([null, "branch_unknown", "upstream_skipped", "branch_unknown", "condition_false"])
+    );
+    for path in ["/deployments", "/pipelines/shop/deployments"] {
+        let (_, list) = fixture.call(Method::GET, path, json!(null)).await;
+        assert_eq!(list["data"][0]["skippedEnvironments"], json!(["production", "staging"]), "{path}");
+    }
+    let (_, pipeline) = fixture.call(Method::GET, "/pipelines/shop", json!(null)).await;
+    assert_eq!(pipeline["data"]["lastDeployment"]["skippedEnvironments"], json!(["production", "staging"]));
+    fixture.end().await;
+}

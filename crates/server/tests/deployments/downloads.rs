@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use greenroom_app::authentication::Found;
+use greenroom_app::limits::Class;
+use greenroom_app::live::stream_rights::RightsWatch;
 use greenroom_domain::token::TokenSecret;
-use greenroom_server::app::authentication::Found;
-use greenroom_server::app::live::stream_rights::RightsWatch;
-use greenroom_server::limits::Class;
 use greenroom_worker::log_reader::READ_BYTES;
 use reqwest::{Method, Response};
 use serde_json::{Value, json};

@@ -118,8 +118,12 @@ async fn a_hold_has_one_holder_and_an_end() {
     assert_eq!(end(&fixture, &second).await, 200, "there is none");
     let other = HOLD.replace("production", "nowhere");
     let body = json!({ "reason": "incident", "until": in_hours(1) });
-    let (status, _) = fixture.server.json(Method::POST, &other, &first.token, Some(body)).await;
+    let (status, _) = fixture.server.json(Method::POST, &other, &first.token, Some(body.clone())).await;
     assert_eq!(status, 404);
+    let mistyped = HOLD.replace("production", "prodution");
+    let (status, refused) = fixture.server.json(Method::POST, &mistyped, &first.token, Some(body)).await;
+    assert_eq!((status.as_u16(), &refused["suggestion"]), (404, &json!("production")), "{refused}");
+    assert!(refused["detail"].as_str().unwrap().contains("Did you mean `production`?"), "{refused}");
     fixture.end().await;
 }
 

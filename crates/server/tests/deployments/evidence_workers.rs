@@ -69,15 +69,27 @@ async fn a_connected_forge_lists_the_commits_since_it_was_good() {
     assert!(!commits["list"][0]["title"].as_str().unwrap().contains('\u{202e}'), "{commits}");
     assert_eq!(commits["files"], json!(["db/41.sql"]));
 
-    // A forge that does not respond costs the list only, and its error is recorded.
-    forge.set_fault(AppliesTo::Everything, Fault::unauthorized());
-    let (id, _) = fixture.deploy("qa-1", owner, THIRD, noise(3, FAILURE), 1).await;
-    fixture.collect().await;
-    let failure = fixture.evidence(&id).await["failures"][0].clone();
-    assert_eq!(failure["changes"]["commits"]["status"], "unavailable", "{failure}");
-    assert_eq!(failure["verdict"]["kind"], "yours");
-    let (_, record) = fixture.call(Method::GET, "/forges/github", Value::Null).await;
-    assert_eq!(record["data"]["lastError"], "the forge rejects the credential (401)");
+    // A forge that does not respond costs the list only, and its error is recorded. The forge is in a network that only the
+    // operator allows: what it has responded is in the log.
+    let mut texts = Vec::new();
+    for fault in [
+        Fault::unauthorized(),
+        Fault::Respond(302, vec![("location".to_owned(), "http://127.0.0.1:1/".to_owned())], Vec::new()),
+        Fault::Respond(500, Vec::new(), b"{\"message\":\"out of order\"}".to_vec()),
+        Fault::Respond(200, Vec::new(), b"hello".to_vec()),
+    ] {
+        forge.set_fault(AppliesTo::Everything, fault);
+        let (id, _) = fixture.deploy("qa-1", owner, THIRD, noise(3, FAILURE), 1).await;
+        fixture.collect().await;
+        let failure = fixture.evidence(&id).await["failures"][0].clone();
+        assert_eq!(failure["changes"]["commits"]["status"], "unavailable", "{failure}");
+        assert_eq!(failure["verdict"]["kind"], "yours");
+        let (_, record) = fixture.call(Method::GET, "/forges/github", Value::Null).await;
+        texts.push(record["data"]["lastError"].as_str().unwrap().to_owned());
+    }
+    assert!(texts[0].contains("--outbound-allow"), "{texts:?}");
+    texts.dedup();
+    assert_eq!(texts.len(), 1, "{texts:?}");
     fixture.end().await;
 }
 

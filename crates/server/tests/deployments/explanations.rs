@@ -216,6 +216,7 @@ async fn a_model_explains_a_failure_once() {
 #[tokio::test]
 async fn a_model_that_fails_costs_no_finding() {
     let test = ModelTest::new(json!({})).await;
+    let mut reported = Vec::new();
     let lie = json!({ "tool": "shell", "run": "rm -rf /" }).to_string();
     for (number, responses) in [
         vec![(500, ""), (500, ""), (500, "")],
@@ -239,10 +240,16 @@ async fn a_model_that_fails_costs_no_finding() {
         assert_eq!((&analysis["status"], &analysis["reason"]), expected, "{responses:?} {analysis}");
         assert_eq!((&analysis["category"], &analysis["cause"]), (&json!("database"), &Value::Null));
         assert_eq!(analysis["model"]["evidence"], json!([]));
-        assert!(analysis["detail"].as_str().is_some_and(|detail| !detail.contains("JSON")), "{analysis}");
+        // The model is in a network that only the operator allows: what it has responded is in the log.
+        assert!(analysis["detail"].as_str().unwrap().contains("--outbound-allow"), "{analysis}");
+        let prompt = format!("/analyses/{}/prompt", analysis["id"].as_str().unwrap());
+        let prompt = test.get(&prompt).await.1["data"].clone();
+        reported.push((analysis["detail"].clone(), prompt["error"].clone()));
         assert_eq!(test.script.received().len() - before, responses.len(), "{responses:?}");
     }
     assert_eq!(test.usage().await["requests"], 6);
+    reported.dedup();
+    assert_eq!(reported.len(), 1, "{reported:?}");
 }
 
 #[tokio::test]

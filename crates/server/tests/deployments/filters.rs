@@ -57,12 +57,16 @@ async fn deployments_are_filtered_by_pipeline_creator_time_and_several_statuses(
         (format!("?to={hour}"), vec![&second]),
         (format!("?from={}&to={later}", hours_ago(4)), vec![&third, &second, &first]),
         (format!("?from={later}"), vec![]),
+        ("?commitId=0123".to_owned(), vec![&third, &second, &first]),
+        ("?commitId=f".to_owned(), vec![]),
         (format!("?from={hour}&createdBy=me&status=canceled&pipelineId=shop"), vec![&first]),
     ] {
         let found = ids(&fixture, &format!("/deployments{query}"), "id").await;
         assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{query}");
     }
-    for query in ["createdBy=you", "from=yesterday", "to=1", "pipelineId=a%2Fb", "status=%25"] {
+    for query in
+        ["createdBy=you", "from=yesterday", "to=1", "pipelineId=a%2Fb", "status=%25", "commitId=____"]
+    {
         let (status, refused) =
             fixture.call(Method::GET, &format!("/deployments?{query}"), Value::Null).await;
         let name = query.split('=').next().unwrap();

@@ -1,15 +1,16 @@
 //! The fixture: a pipeline and a runner of its pool, with methods that act as the engine and as the runner.
 
+use std::time::Duration;
+
+use greenroom_app::token::new_secret_of;
 use greenroom_domain::id::{DeploymentId, JobId, OrganizationId};
 use greenroom_domain::token::{SecretKind, TokenSecret};
-use greenroom_server::app::token::new_secret_of;
 use greenroom_store::engine::Advance;
 use greenroom_store::job::{JobCredentials, RunnerPrincipal};
 use greenroom_store::system::runner::AuthenticatedRunner;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::PgPool;
-use std::time::Duration;
 use uuid::Uuid;
 
 use crate::support::{Caller, TestServer};
@@ -20,6 +21,12 @@ pub struct DeploymentFixture {
     pub pipeline: String,
     pub runner: RunnerPrincipal,
     runner_token: String,
+}
+
+/// Another runner than the fixture's.
+pub struct RunnerInPool {
+    principal: RunnerPrincipal,
+    token: String,
 }
 
 /// A job that is assigned to the runner.
@@ -41,16 +48,14 @@ impl DeploymentFixture {
             server.json(Method::POST, "/organizations/acme/pipelines", &owner.token, Some(body)).await;
         assert_eq!(status, 201, "{made}");
         let pipeline = made["data"]["id"].as_str().unwrap().to_owned();
-        let body = json!({ "name": "runner-1" });
-        let (status, made) =
-            server.json(Method::POST, "/organizations/acme/runners", &owner.token, Some(body)).await;
-        assert_eq!(status, 201, "{made}");
-        let runner_token = made["data"]["token"].as_str().unwrap().to_owned();
-        let secret = TokenSecret::read(SecretKind::Runner, &runner_token).unwrap();
-        let found = server.server.app.store.authenticate_runner(&secret.hash()).await.unwrap();
-        let AuthenticatedRunner { principal: runner, is_revoked } = found.unwrap();
-        assert!(!is_revoked);
+        let runner = create_runner(&server, &owner, json!({ "name": "runner-1" })).await;
+        let RunnerInPool { principal: runner, token: runner_token } = runner;
         Self { server, owner, pipeline, runner, runner_token }
+    }
+
+    /// Creates a runner in another pool.
+    pub async fn runner_in(&self, pool: &str) -> RunnerInPool {
+        create_runner(&self.server, &self.owner, json!({ "name": format!("{pool}-1"), "pool": pool })).await
     }
 
     pub fn organization(&self) -> OrganizationId {
@@ -114,10 +119,19 @@ impl DeploymentFixture {
 
     /// The same; returns `None` if the job is not assigned.
     pub async fn try_take(&self, advance: &Advance) -> Option<Job> {
+        self.assign(&self.runner, advance).await
+    }
+
+    /// The same for another runner.
+    pub async fn try_take_by(&self, runner: &RunnerInPool, advance: &Advance) -> Option<Job> {
+        self.assign(&runner.principal, advance).await
+    }
+
+    async fn assign(&self, runner: &RunnerPrincipal, advance: &Advance) -> Option<Job> {
         let dispatch = advance.dispatch.first().unwrap();
         let secret = new_secret_of(SecretKind::Job);
         let hash = secret.hash();
-        let credentials = JobCredentials { runner: &self.runner, job: dispatch.job_id, secret: &hash };
+        let credentials = JobCredentials { runner, job: dispatch.job_id, secret: &hash };
         let store = &self.server.server.app.store;
         let assigned = store.assign_job(credentials, b"task", Duration::from_secs(60)).await.unwrap()?;
         let steps = assigned.steps.iter().map(|step| step.id.to_string()).collect();
@@ -180,11 +194,26 @@ impl DeploymentFixture {
     }
 
     pub fn request_by(&self, method: Method, job: &Job, path: &str) -> reqwest::RequestBuilder {
+        self.request_with(&self.runner_token, method, job, path)
+    }
+
+    /// The same for another runner.
+    pub fn request_of(
+        &self,
+        runner: &RunnerInPool,
+        method: Method,
+        job: &Job,
+        path: &str,
+    ) -> reqwest::RequestBuilder {
+        self.request_with(&runner.token, method, job, path)
+    }
+
+    fn request_with(&self, token: &str, method: Method, job: &Job, path: &str) -> reqwest::RequestBuilder {
         let url = format!("{}/runner/jobs/{}{path}", self.server.base, job.id);
         self.server
             .client
             .request(method, url)
-            .bearer_auth(&self.runner_token)
+            .bearer_auth(token)
             .header("x-greenroom-job-token", job.secret.reveal())
     }
 
@@ -270,4 +299,16 @@ pub async fn started(fixture: &DeploymentFixture, pool: &PgPool, number: usize) 
     }
     woken(pool).await;
     ids
+}
+
+async fn create_runner(server: &TestServer, owner: &Caller, body: Value) -> RunnerInPool {
+    let (status, made) =
+        server.json(Method::POST, "/organizations/acme/runners", &owner.token, Some(body)).await;
+    assert_eq!(status, 201, "{made}");
+    let token = made["data"]["token"].as_str().unwrap().to_owned();
+    let secret = TokenSecret::read(SecretKind::Runner, &token).unwrap();
+    let found = server.server.app.store.authenticate_runner(&secret.hash()).await.unwrap();
+    let AuthenticatedRunner { principal, is_revoked } = found.unwrap();
+    assert!(!is_revoked);
+    RunnerInPool { principal, token }
 }

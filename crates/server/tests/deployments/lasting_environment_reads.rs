@@ -146,6 +146,9 @@ async fn the_history_has_each_deployment_that_began_and_marks_the_live_one() {
     expected.insert(0, entry(4, 0, "a111111", "succeeded", true, true));
     assert_eq!(fields(&all, &shown), expected);
     assert_eq!(all["data"][0]["by"]["id"], maintainer.user.as_str());
+    let author = &all["data"][3]["by"];
+    assert_eq!((&all["data"][0]["createdBy"], &all["data"][3]["createdBy"]), (author, author));
+    assert_eq!(all["data"][0]["overrides"], json!([]));
     assert_eq!(all["data"][3]["by"]["id"], fixture.owner.user.as_str());
     let live = get(&fixture, PRODUCTION).await["data"]["live"].take();
     assert_eq!((&live["deploymentId"], &live["rollback"]), (&json!(ids[0]), &json!(true)));

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use greenroom_app::authentication::Found;
+use greenroom_app::limits::{Bearer, Class, LimitSettings};
 use greenroom_domain::token::TokenSecret;
-use greenroom_server::app::authentication::Found;
 use greenroom_server::http::Limits;
-use greenroom_server::limits::{Bearer, Class, LimitSettings};
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions, PgPool};

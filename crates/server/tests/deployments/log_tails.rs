@@ -74,7 +74,7 @@ async fn transactions_in_a_while(pool: &PgPool) -> i64 {
 }
 
 #[tokio::test]
-async fn heavy_idle_streams_cost_no_query_and_a_log_wakes_only_its_own_streams() {
+async fn waits_idle_streams_cost_no_query_and_a_log_wakes_only_its_own_streams() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture = DeploymentFixture::new(&pool, DEFINITION).await;
     let (watched, other) = (running(&fixture).await, running(&fixture).await);

@@ -2,10 +2,13 @@
 //! is about to be queued, and when its job is about to be assigned. Also: the digests of images that runners
 //! report.
 
+use greenroom_store::engine::Advance;
 use reqwest::Method;
 use serde_json::{Value, json};
+use sqlx::PgPool;
 
-use crate::fixture::DeploymentFixture;
+use crate::caches::put;
+use crate::fixture::{DeploymentFixture, RunnerInPool};
 use crate::support::database::TestDatabase;
 
 const SHOP: &str = r#"
@@ -18,7 +21,11 @@ stages:
 
 /// Restricts the default pool, which runs all stages.
 async fn restrict(fixture: &DeploymentFixture, body: Value) {
-    let (status, response) = fixture.call(Method::PATCH, "/runner-pools/default", body).await;
+    restrict_pool(fixture, "default", body).await;
+}
+
+async fn restrict_pool(fixture: &DeploymentFixture, pool: &str, body: Value) {
+    let (status, response) = fixture.call(Method::PATCH, &format!("/runner-pools/{pool}"), body).await;
     assert_eq!(status, 200, "{response}");
 }
 
@@ -110,6 +117,147 @@ async fn a_pool_of_an_environment_runs_only_stages_that_deploy_there() {
     assert_eq!(fixture.advance(&id).await.dispatch.len(), 1);
     restrict(&fixture, json!({ "pipelines": null, "environments": null })).await;
     assert_eq!(fixture.advance(&fixture.start().await).await.dispatch.len(), 1);
+    fixture.end().await;
+}
+
+/// `build` runs in a pool that everybody's jobs use, `ship` in one for production.
+const TWO_POOLS: &str = r#"
+environments: { production: {} }
+stages:
+  build:
+    artifacts: [dist]
+    caches: [{ key: deps, paths: [deps] }]
+    steps: [{ image: a, run: "true" }]
+  ship:
+    needs: [build]
+    environment: production
+    runner: { pool: high }
+    caches: [{ key: deps, paths: [deps] }]
+    steps: [{ image: a, run: "true" }]
+"#;
+
+const INPUT_REFUSED: (&str, Option<&str>) = ("failed", Some("input_refused"));
+
+/// Makes the pool of production, and a runner in it.
+async fn with_two_pools(pool: &PgPool) -> (DeploymentFixture, RunnerInPool) {
+    let fixture = DeploymentFixture::new(pool, TWO_POOLS).await;
+    let high = fixture.runner_in("high").await;
+    restrict_pool(
+        &fixture,
+        "high",
+        json!({ "pipelines": [fixture.pipeline], "environments": ["production"] }),
+    )
+    .await;
+    (fixture, high)
+}
+
+/// Runs `build`, which leaves something, or nothing.
+async fn build(fixture: &DeploymentFixture, leaves: &str) -> (String, Advance) {
+    let id = fixture.start().await;
+    let job = fixture.take(&fixture.advance(&id).await).await;
+    let step = &job.steps[0];
+    assert_eq!(fixture.report(&job, &format!("/steps/{step}/start"), json!({})).await.0, 200);
+    if leaves == "an artifact" {
+        let put = fixture.request_by(Method::PUT, &job, "/artifact").body("an archive");
+        assert_eq!(put.send().await.unwrap().status(), 200);
+    }
+    let outputs = if leaves == "outputs" { json!({ "version": "forged" }) } else { json!({}) };
+    let end = json!({ "status": "succeeded", "exitCode": 0, "outputs": outputs });
+    assert_eq!(fixture.report(&job, &format!("/steps/{step}/end"), end).await.0, 200);
+    assert_eq!(fixture.report(&job, "/complete", json!({})).await.0, 200);
+    let advance = fixture.advance(&id).await;
+    (id, advance)
+}
+
+#[tokio::test]
+async fn a_restricted_pool_takes_nothing_from_one_that_takes_more_jobs() {
+    let (_database, pool) = TestDatabase::create().await;
+    let (fixture, _) = with_two_pools(&pool).await;
+    for leaves in ["an artifact", "outputs"] {
+        let (id, _) = build(&fixture, leaves).await;
+        let record = fixture.deployment(&id).await;
+        assert_eq!(reasons(&record), [("succeeded", None), INPUT_REFUSED], "{leaves}");
+        let detail = record["stages"][1]["detail"].as_str().unwrap();
+        assert!(detail.contains(leaves) && detail.contains("acceptFrom: [build]"), "{detail}");
+    }
+    // That a stage has to come first is fine.
+    let (id, advance) = build(&fixture, "nothing").await;
+    assert_eq!(advance.dispatch.len(), 1, "{:?}", reasons(&fixture.deployment(&id).await));
+    fixture.end().await;
+}
+
+#[tokio::test]
+async fn what_a_pool_may_leave_is_checked_again_when_the_job_is_assigned() {
+    let (_database, pool) = TestDatabase::create().await;
+    let fixture = DeploymentFixture::new(&pool, TWO_POOLS).await;
+    let high = fixture.runner_in("high").await;
+    let (id, advance) = build(&fixture, "an artifact").await;
+    assert_eq!(advance.dispatch.len(), 1, "no pool is restricted yet");
+    restrict_pool(&fixture, "high", json!({ "pipelines": [fixture.pipeline] })).await;
+    assert!(fixture.try_take_by(&high, &advance).await.is_none());
+    fixture.advance(&id).await;
+    let record = fixture.deployment(&id).await;
+    assert_eq!(reasons(&record)[1], INPUT_REFUSED);
+    assert!(record["stages"][1]["detail"].as_str().unwrap().contains("the pool `default`"), "{record}");
+    // Equally restricted, both are trusted as much.
+    restrict(&fixture, json!({ "pipelines": [fixture.pipeline] })).await;
+    let (_, advance) = build(&fixture, "an artifact").await;
+    assert!(fixture.try_take_by(&high, &advance).await.is_some());
+    fixture.end().await;
+}
+
+#[tokio::test]
+async fn a_definition_can_accept_what_a_stage_leaves_and_is_warned_of_what_is_refused() {
+    let (_database, pool) = TestDatabase::create().await;
+    let (fixture, high) = with_two_pools(&pool).await;
+    let codes = |response: &Value| {
+        let warnings = response.as_array().unwrap().iter();
+        warnings.map(|warning| warning["code"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let validate = async |definition: &str| {
+        let (_, response) =
+            fixture.call(Method::POST, "/pipelines/validate", json!({ "definition": definition })).await;
+        codes(&response["data"]["warnings"])
+    };
+    assert_eq!(validate(TWO_POOLS).await, ["input_refused"]);
+    let accepting = TWO_POOLS.replace("needs: [build]", "needs: [build]\n    acceptFrom: [build]");
+    assert_eq!(validate(&accepting).await, ["accepts_from_another_pool"]);
+    let path = format!("/pipelines/{}", fixture.pipeline);
+    let (status, saved) = fixture.call(Method::PUT, &path, json!({ "definition": accepting })).await;
+    assert_eq!(status, 200, "{saved}");
+    assert_eq!(codes(&saved["warnings"]), ["accepts_from_another_pool"]);
+    let (id, advance) = build(&fixture, "an artifact").await;
+    assert!(fixture.try_take_by(&high, &advance).await.is_some());
+    let stages = &fixture.deployment(&id).await["stages"];
+    let sha256 = &stages[1]["inputs"][0]["sha256"];
+    let input = json!({ "kind": "artifact", "name": "build", "stage": "build", "pool": "default", "zone": null, "sha256": sha256 });
+    assert_eq!((&stages[0]["inputs"], &stages[1]["inputs"]), (&json!([]), &json!([input])));
+    fixture.end().await;
+}
+
+#[tokio::test]
+async fn a_restricted_pool_finds_no_cache_of_one_that_takes_more_jobs() {
+    let (_database, pool) = TestDatabase::create().await;
+    let (fixture, high) = with_two_pools(&pool).await;
+    let id = fixture.start().await;
+    let low = fixture.take(&fixture.advance(&id).await).await;
+    assert_eq!(put(&fixture, &low, "/caches/deps", "left by a low pool").await.0, 200);
+    fixture.run_job(&low, 0).await;
+    let ship = fixture.try_take_by(&high, &fixture.advance(&id).await).await.unwrap();
+    let get = async |expected: u16| {
+        let response = fixture.request_of(&high, Method::GET, &ship, "/caches/deps").send().await.unwrap();
+        assert_eq!(response.status().as_u16(), expected);
+    };
+    get(404).await;
+    // Equally restricted, it is found.
+    restrict(&fixture, json!({ "pipelines": [fixture.pipeline], "environments": ["production"] })).await;
+    get(200).await;
+    let input = &fixture.deployment(&id).await["stages"][1]["inputs"][0];
+    assert_eq!(
+        (&input["kind"], &input["name"], &input["zone"]),
+        (&json!("cache"), &json!("deps"), &json!("open"))
+    );
+    assert_eq!((&input["stage"], &input["pool"]), (&json!("build"), &json!("default")));
     fixture.end().await;
 }
 

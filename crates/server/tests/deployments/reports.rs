@@ -87,7 +87,7 @@ async fn reasons_and_errors_are_sanitized_and_truncated() {
         for kept in [&stage["steps"][0]["reason"], &stage["detail"]] {
             let kept = kept.as_str().unwrap();
             assert!(kept.chars().count() <= 4_001 && !kept.contains('\u{0}'), "{kept:.20}");
-            assert_eq!(kept.contains('\u{202e}'), text.contains('\u{202e}'));
+            assert!(!kept.contains('\u{202e}') && !kept.contains('\u{1b}'), "{kept:.20}");
         }
     }
     fixture.end().await;
@@ -113,9 +113,7 @@ async fn no_runner_report_causes_a_server_error() {
         let (status, response) = fixture.log(&job, step, offset, vec![b'x'; 300_000]).await;
         assert_eq!((status, response["expected"].as_i64()), (409, Some(0)), "{response}");
     }
-    for text in
-        AWKWARD.into_iter().filter(|text| text.chars().any(char::is_control)).chain([&*"v".repeat(101)])
-    {
+    for text in AWKWARD.into_iter().chain(["a\u{200b}b", &*"v".repeat(101)]) {
         let (status, response) = fixture.request_job(json!({ "waitSeconds": 0, "version": text })).await;
         assert_eq!(
             (status, response["errors"][0]["pointer"].as_str()),

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use greenroom_server::limits::{LimitSettings, Limits};
+use greenroom_app::limits::{LimitSettings, Limits};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions, PgPool};
@@ -21,7 +21,8 @@ const ATTACK_TIMEOUT: Duration = Duration::from_secs(20);
 
 async fn new_fixture(pool: &PgPool, settings: LimitSettings) -> DeploymentFixture {
     let limits = Limits::with(Duration::from_secs(15), settings);
-    let server = TestServer::start_on(pool.connect_options().to_url_lossy().as_str(), limits).await;
+    let server =
+        TestServer::start_with_full_pools(pool.connect_options().to_url_lossy().as_str(), limits).await;
     DeploymentFixture::on(server, SHOP).await
 }
 
@@ -43,7 +44,7 @@ fn keep_sending_request(attack: &mut JoinSet<()>, request: RequestBuilder) {
 /// Returns whether at least four of the connections for requests wait for a lock.
 async fn connections_wait(pool: &PgPool) -> bool {
     let sql = "select count(*) from pg_stat_activity
-               where datname = current_database() and application_name = 'greenroom' and wait_event_type = 'Lock'";
+               where datname = current_database() and application_name ^@ 'greenroom/' and wait_event_type = 'Lock'";
     sqlx::query_scalar::<_, i64>(sql).fetch_one(pool).await.unwrap() >= 4
 }
 
@@ -88,10 +89,10 @@ async fn heavy_locks_and_jobs_are_served_while_all_request_slots_are_taken() {
 }
 
 #[tokio::test]
-async fn heavy_locks_and_jobs_are_served_while_all_connections_are_taken() {
+async fn waits_locks_and_jobs_are_served_while_all_connections_are_taken() {
     let (_database, pool) = TestDatabase::create().await;
-    // One organization may use half of this number, which is all 8 connections of the test server.
-    under_attack(&pool, LimitSettings { database_connections: 16, ..LimitSettings::default() }).await;
+    // One person may use a quarter of this number, which is all 8 connections of the test server.
+    under_attack(&pool, LimitSettings { database_connections: 32, ..LimitSettings::default() }).await;
 }
 
 async fn under_attack(pool: &PgPool, settings: LimitSettings) {
@@ -117,7 +118,7 @@ async fn under_attack(pool: &PgPool, settings: LimitSettings) {
 }
 
 #[tokio::test]
-async fn heavy_an_organization_can_use_half_of_the_connections() {
+async fn waits_an_organization_can_use_half_of_the_connections() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture =
         new_fixture(&pool, LimitSettings { database_connections: 8, ..LimitSettings::default() }).await;
@@ -142,7 +143,7 @@ async fn heavy_an_organization_can_use_half_of_the_connections() {
 
 /// Claims that wait for their turn have given up their slot, and still use the database.
 #[tokio::test]
-async fn heavy_waiting_claims_of_an_organization_use_half_of_the_connections() {
+async fn waits_waiting_claims_of_an_organization_use_half_of_the_connections() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture =
         new_fixture(&pool, LimitSettings { database_connections: 8, ..LimitSettings::default() }).await;
@@ -176,7 +177,7 @@ async fn heavy_waiting_claims_of_an_organization_use_half_of_the_connections() {
 
 /// An attacker locks the row of their own environment and sends renewals that wait for it.
 #[tokio::test]
-async fn heavy_another_organization_cannot_fill_the_reserved_capacity() {
+async fn waits_another_organization_cannot_fill_the_reserved_capacity() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture = new_fixture(&pool, LimitSettings { max_in_flight: 16, ..LimitSettings::default() }).await;
     let hostile = fixture.server.organization("globex").await;
@@ -201,10 +202,11 @@ async fn heavy_another_organization_cannot_fill_the_reserved_capacity() {
     for _ in 0..60 {
         keep_sending(&mut attack, &fixture.server, &hostile, Method::POST, &renew);
     }
+    // One person has half of what an organization may use of the reserved connections.
     let waiting = async || {
         let sql = "select count(*) from pg_stat_activity
-                   where datname = current_database() and application_name = 'greenroom-reserved' and wait_event_type = 'Lock'";
-        sqlx::query_scalar::<_, i64>(sql).fetch_one(&pool).await.unwrap() >= 4
+                   where datname = current_database() and application_name ^@ 'greenroom-reserved/' and wait_event_type = 'Lock'";
+        sqlx::query_scalar::<_, i64>(sql).fetch_one(&pool).await.unwrap() >= 2
     };
     assert!(eventually(ATTACK_TIMEOUT, waiting).await, "no renewal waits for the lock");
     assert_reserved_requests_are_served(&fixture, &job, &session).await;

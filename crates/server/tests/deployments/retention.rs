@@ -1,6 +1,6 @@
 //! Logs and artifacts are removed after their retention, from the database and from the object store.
 
-use greenroom_server::app::live::object_gc;
+use greenroom_app::live::object_gc;
 use greenroom_worker::housekeeping::{self, Retention};
 use greenroom_worker::objects::{Objects, ObjectsError};
 use reqwest::Method;

@@ -109,7 +109,7 @@ stages:
             .fetch_one(&pool)
             .await
             .unwrap();
-    assert_eq!(planned.as_deref(), Some("condition_false"));
+    assert_eq!(planned.as_deref(), Some("branch_unknown"));
     fixture.end().await;
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use greenroom_app::limits::LimitSettings;
 use greenroom_server::http::Limits;
-use greenroom_server::limits::LimitSettings;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::ConnectOptions as _;

@@ -1,14 +1,15 @@
 //! Secrets of steps: which one a step gets, when, and what is recorded. Written from what an attacker tries
 //! first: getting a secret after the environment was taken, on another pool or branch, or twice.
 
+use std::time::Duration;
+
+use greenroom_app::sign_in::SignInSettings;
 use greenroom_keys::{KeySource, Keys};
-use greenroom_server::app::sign_in::SignInSettings;
 use greenroom_server::http::Limits;
 use greenroom_server::secret_keys::{reseal, rewrap_keys};
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions, PgPool};
-use std::time::Duration;
 
 use crate::fixture::{DeploymentFixture, Job};
 use crate::support::database::TestDatabase;
@@ -287,20 +288,22 @@ async fn a_branch_counts_only_if_the_checkout_has_proven_it() {
     fixture.advance(&id).await;
     assert_eq!(stage(&fixture, &id, 0).await["reason"], "secret_denied", "known when it is planned");
     let commit = "0123abc".to_owned() + &"0".repeat(33);
-    for (named, proven, expected) in [
-        (json!("main"), json!("main"), 200),
-        (json!(null), json!(null), 410),
-        (json!(null), json!("feature"), 410),
+    for (named, reported, is_accepted, expected) in [
+        (json!("main"), json!("main"), true, 200),
+        (json!(null), json!(null), true, 410),
+        (json!(null), json!("feature"), false, 410),
+        (json!(null), json!("main"), false, 410),
     ] {
         let id = deploy(named.clone()).await;
         let job = fixture.take(&fixture.advance(&id).await).await;
         if named == "main" {
             assert_eq!(start(&fixture, &job, 0).await.0, 409, "nothing was proven yet");
         }
-        let checkout = json!({ "commitId": commit, "branch": proven });
-        assert_eq!(fixture.report(&job, "/checkout", checkout).await.0, 200);
+        let checkout = json!({ "commitId": commit, "branch": reported });
+        let (status, response) = fixture.report(&job, "/checkout", checkout).await;
+        assert_eq!(status, if is_accepted { 200 } else { 422 }, "{named} {reported}: {response}");
         let (status, started) = start(&fixture, &job, 0).await;
-        assert_eq!(status, expected, "{named} {proven}: {started}");
+        assert_eq!(status, expected, "{named} {reported}: {started}");
     }
     fixture.end().await;
 }

@@ -95,6 +95,20 @@ async fn an_upload_without_a_valid_job_stores_nothing() {
     fixture.end().await;
 }
 
+/// Later stages unpack an artifact over what they have checked out, so the definition has to name it.
+#[tokio::test]
+async fn an_artifact_that_the_stage_does_not_declare_is_not_stored() {
+    let (_database, pool) = TestDatabase::create().await;
+    let definition = "stages: { build: { steps: [{ image: a, run: b }] } }";
+    let fixture = DeploymentFixture::new(&pool, definition).await;
+    let job = fixture.job_of(&fixture.pipeline).await;
+    let refused = (409, "invalid_state".to_owned());
+    assert_eq!(put(&fixture, &job, "/artifact", 500_000).await, refused);
+    assert!(nothing_is_stored(&fixture, &pool).await);
+    assert_eq!(count(&pool, "select count(*) from artifacts").await, 0);
+    fixture.end().await;
+}
+
 /// The server rejects it by its head: it sends no `100 Continue` and reads nothing of the body.
 #[tokio::test]
 async fn a_rejected_upload_is_not_read() {
@@ -217,7 +231,7 @@ async fn a_job_has_one_artifact() {
     let kept: Vec<i64> = sqlx::query_scalar("select bytes from artifacts").fetch_all(&pool).await.unwrap();
     assert_eq!(kept, [30]);
     let app = &fixture.server.server.app;
-    greenroom_server::app::live::object_gc::run_once(&app.store, &app.objects).await.unwrap();
+    greenroom_app::live::object_gc::run_once(&app.store, &app.objects).await.unwrap();
     assert_eq!(app.objects.names().await.unwrap().len(), 1, "replaced artifacts are removed");
     fixture.end().await;
 }

@@ -1,17 +1,17 @@
 //! Commands that are opened without HTTP, as a trigger does: the same use cases, permissions and idempotency.
 
+use greenroom_app::App;
+use greenroom_app::command::{
+    Authorize, CommandRequest, ConnectionUse, Fingerprint, Interruption, OperationKey, Replayable,
+};
+use greenroom_app::failure::{Code, Failure};
+use greenroom_app::session::view::SessionView;
+use greenroom_app::session::{ClaimRequest, Place, claim, hold};
+use greenroom_app::web_url::WebUrls;
 use greenroom_domain::id::SessionId;
 use greenroom_domain::policy::Act;
 use greenroom_domain::policy::action::{PipelineEdit, SessionHold};
 use greenroom_domain::principal::{Credential, Principal};
-use greenroom_server::app::App;
-use greenroom_server::app::command::{
-    Authorize, CommandRequest, ConnectionUse, Fingerprint, Interruption, OperationKey, Replayable,
-};
-use greenroom_server::app::failure::{Code, Failure};
-use greenroom_server::app::session::view::SessionView;
-use greenroom_server::app::session::{ClaimRequest, Place, claim, hold};
-use greenroom_server::app::web_url::WebUrls;
 use greenroom_store::idempotency::StoredResponse;
 use greenroom_store::pipeline::PipelineName;
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use greenroom_server::limits::{LimitSettings, Limits, Switch};
+use greenroom_app::limits::{LimitSettings, Limits, Switch};
 use serde_json::{Value, json};
 use sqlx::ConnectOptions;
 use tokio::task::JoinSet;
@@ -26,7 +26,7 @@ async fn heavy_a_long_queue_is_served_in_order() {
     let settings =
         LimitSettings { max_in_flight: 2 * CLAIMERS, limits: Switch::Off, ..LimitSettings::default() };
     let limits = Limits::with(Duration::from_secs(15), settings);
-    let server = TestServer::start_on(url.as_str(), limits).await;
+    let server = TestServer::start_with_full_pools(url.as_str(), limits).await;
     let fixture = Arc::new(EnvironmentFixture::on(server, &pool, DEFINITION).await);
     let first_holder = fixture.claim(&fixture.mate, json!({})).await.session();
     let mut waiters = Vec::new();

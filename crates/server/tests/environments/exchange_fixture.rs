@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex};
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use greenroom_app::limits::{LimitSettings, Switch};
+use greenroom_app::sign_in::SignInSettings;
 use greenroom_domain::id::SigningKeyId;
 use greenroom_keys::{KeyRing, SigningKey};
-use greenroom_server::app::sign_in::SignInSettings;
 use greenroom_server::http::Limits;
-use greenroom_server::limits::{LimitSettings, Switch};
 use openidconnect::PrivateSigningKey;
 use openidconnect::core::CoreJwsSigningAlgorithm;
 use reqwest::Method;

@@ -6,7 +6,8 @@ use sqlx::PgPool;
 
 use crate::support::{Caller, TestServer};
 
-pub const DEFINITION: &str = "ephemeralEnvironments:\n  qa-1: { lease: { default: 1h, max: 2h } }\n  \"pr-*\": { max: 2 }\nstages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n";
+/// In `qa-1` people keep a place for as long as programs, so that the holder's lease outlasts places that time out.
+pub const DEFINITION: &str = "ephemeralEnvironments:\n  qa-1: { lease: { default: 1h, max: 2h }, queue: { maxStay: 2m } }\n  \"pr-*\": { max: 2 }\nstages:\n  build:\n    steps:\n      - image: busybox\n        run: 'true'\n";
 
 pub struct EnvironmentFixture {
     pub server: TestServer,

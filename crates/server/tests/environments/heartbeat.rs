@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::fixture::{EnvironmentFixture, Reply};
+use crate::fixture::{DEFINITION, EnvironmentFixture, Reply};
 use crate::support::database::TestDatabase;
 use crate::support::{Caller, eventually};
 
@@ -123,5 +123,72 @@ async fn a_heartbeat_of_a_viewer_is_rejected() {
         fixture.server.send(Method::GET, &path, Some(&fixture.mate.token), None).await.status() == 403
     };
     assert!(eventually(Duration::from_secs(5), refused).await);
+    fixture.end().await;
+}
+
+/// People keep a place for `queue.maxStay`, programs for 120 s. The turn is confirmed within 60 s by either.
+#[tokio::test]
+async fn a_person_keeps_a_place_without_a_page() {
+    let (_database, pool) = TestDatabase::create().await;
+    let definition = DEFINITION.replace(
+        "lease: { default: 1h, max: 2h }, queue: { maxStay: 2m }",
+        "lease: { default: 20h }, queue: { maxStay: 10h }",
+    );
+    let fixture = EnvironmentFixture::with(&pool, &definition).await;
+    let held = fixture.claim(&fixture.dev, json!({})).await.session();
+    let person = fixture.claim(&fixture.mate, json!({ "queue": true })).await.session();
+    let mut programs = Vec::new();
+    for kind in ["ci", "agent"] {
+        let program = fixture.token(&fixture.mate, json!({ "name": kind, "kind": kind })).await;
+        programs.push(fixture.claim(&program, json!({ "queue": true })).await.session());
+    }
+    fixture.age(121).await;
+    fixture.sweep().await;
+    for program in &programs {
+        assert_eq!(status(&fixture, program).await, "canceled");
+    }
+    fixture.age(10 * 3_600 - 121 - 5).await;
+    fixture.sweep().await;
+    assert_eq!(status(&fixture, &person).await, "queued");
+    let kept = heartbeat(&fixture, &fixture.mate, &person).await.is(200)["data"].clone();
+    let hours: f64 = sqlx::query_scalar(
+        "select (extract(epoch from $1::text::timestamptz - clock_timestamp()) / 3600)::float8",
+    )
+    .bind(kept["heartbeatBy"].as_str().unwrap())
+    .fetch_one(&pool)
+    .await
+    .unwrap();
+    assert!((9.9..=10.0).contains(&hours), "the place is kept for {hours} hours");
+    // The turn comes while the page is closed.
+    fixture.age(5 * 3_600).await;
+    fixture.delete(&fixture.dev, &format!("/sessions/{held}")).await.is(200);
+    assert_eq!(status(&fixture, &person).await, "active");
+    fixture.age(61).await;
+    fixture.sweep().await;
+    assert_eq!(status(&fixture, &person).await, "canceled");
+    fixture.end().await;
+}
+
+#[tokio::test]
+async fn a_persons_place_that_times_out_ends_with_a_reason() {
+    let (_database, pool) = TestDatabase::create().await;
+    let fixture = EnvironmentFixture::new(&pool).await;
+    fixture.claim(&fixture.dev, json!({})).await.is(201);
+    let person = fixture.claim(&fixture.mate, json!({ "queue": true })).await.session();
+    let program = fixture.token(&fixture.mate, json!({ "name": "bot", "kind": "ci" })).await;
+    let program = fixture.claim(&program, json!({ "queue": true })).await.session();
+    fixture.age(121).await;
+    fixture.sweep().await;
+    for (session, reason) in [(person, Some("no heartbeat within `queue.maxStay`")), (program, None)] {
+        let found: Option<String> = sqlx::query_scalar(
+            "select data->>'reason' from (select type, data from event_intake union all select type, data from events) all_events
+             where type = 'session.canceled' and data->'after'->>'sessionId' = $1",
+        )
+        .bind(&session)
+        .fetch_one(&pool)
+        .await
+        .unwrap();
+        assert_eq!(found.as_deref(), reason);
+    }
     fixture.end().await;
 }

@@ -1,6 +1,7 @@
 //! Ephemeral environments over HTTP: claim, hold, deploy, queue, release, take over, expire.
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
+mod absence;
 mod actions;
 mod commands;
 mod consistent_reads;
@@ -13,6 +14,8 @@ mod heartbeat;
 mod lease;
 mod lists;
 mod member_removal;
+mod metrics;
+mod notices;
 mod pool;
 #[path = "../support/proxy.rs"]
 mod proxy;

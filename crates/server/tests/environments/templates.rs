@@ -22,6 +22,12 @@ async fn environments_are_created_and_removed_and_keep_their_fence() {
     fixture.send(&fixture.dev, Method::POST, "//pr-3/sessions", json!({})).await.is(201);
     fixture.send(&fixture.dev, Method::POST, "//other-1/sessions", json!({})).await.is(404);
     fixture.send(&fixture.dev, Method::POST, "//pr-/sessions", json!({})).await.is(404);
+    let mistyped = fixture.send(&fixture.dev, Method::POST, "//qa1/sessions", json!({})).await.is(404);
+    let read = fixture.get(&fixture.dev, "//qa1").await.is(404);
+    for refused in [mistyped, read] {
+        assert_eq!(refused["suggestion"], "qa-1", "{refused}");
+        assert!(refused["detail"].as_str().unwrap().contains("Did you mean `qa-1`?"), "{refused}");
+    }
     fixture.end().await;
 }
 

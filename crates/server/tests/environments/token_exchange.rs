@@ -1,7 +1,7 @@
 //! `POST /oauth/token`: tokens of a CI system that are exchanged, and those that an attacker would send.
 
 use futures_util::future::join_all;
-use greenroom_server::limits::LimitSettings;
+use greenroom_app::limits::LimitSettings;
 use openidconnect::PrivateSigningKey;
 use openidconnect::core::{CoreHmacKey, CoreJwsSigningAlgorithm};
 use reqwest::Method;

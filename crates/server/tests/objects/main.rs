@@ -48,7 +48,7 @@ async fn objects_on_a_disk() {
 }
 
 #[tokio::test]
-async fn heavy_objects_on_s3() {
+async fn waits_objects_on_s3() {
     let mut seaweed = Seaweed::start().await;
     let objects = Objects::open(seaweed.address(), seaweed.variables()).unwrap();
     checks::check_all(&objects).await;

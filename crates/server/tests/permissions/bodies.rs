@@ -27,6 +27,18 @@ pub fn wrong_code(_: &str) -> Value {
     json!({ "code": "0".repeat(64) })
 }
 
+/// Marks nothing.
+pub fn until(_: &str) -> Value {
+    json!({ "until": "2020-01-01T00:00:00Z" })
+}
+
+pub fn set_up(_: &str) -> Value {
+    json!({
+        "code": "0".repeat(64), "organizationName": "Other", "organizationSlug": "other", "name": "Other One",
+        "email": "other@example.test",
+    })
+}
+
 pub fn named(name: &str) -> Value {
     json!({ "name": format!("Name {name}") })
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use greenroom_server::app::token::new_secret;
+use greenroom_app::token::new_secret;
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use greenroom_server::app::token::new_secret;
+use greenroom_app::token::new_secret;
 use jiff::{SignedDuration, Timestamp, Unit};
 use serde_json::{Value, json};
 use sqlx::PgPool;
@@ -241,6 +241,9 @@ impl PermissionFixture {
     /// Creates a token of the caller that is limited to the pipeline of a target.
     pub async fn token_within(&self, identity: &Identity, target: &str) -> String {
         let (token, pipeline) = (identity.maker.as_deref().unwrap(), self.pipeline_of(target).await);
+        // Each of these is used once, and a person can't have more than a hundred.
+        let revoke = "update api_tokens set revoked_at = clock_timestamp() where name = 'within' and revoked_at is null";
+        sqlx::query(revoke).execute(&self.pool).await.unwrap();
         let body = json!({ "name": "within", "pipelines": [pipeline] });
         let made = self.server.post("/organizations/acme/api-tokens", token, body).await;
         made.succeeded(201).field("token")

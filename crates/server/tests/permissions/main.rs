@@ -8,6 +8,7 @@ mod support;
 mod audit;
 mod bodies;
 mod canary;
+mod changes;
 mod content;
 mod fixture;
 mod headers;

@@ -17,7 +17,7 @@ async fn tokens_keep_their_kind_and_get_its_default_scopes() {
     for (name, kind) in
         [("laptop", "user"), ("endless", "ci"), ("brief", "agent"), ("revoked", "ci"), ("expired", "agent")]
     {
-        let body = json!({ "name": name, "kind": kind });
+        let body = json!({ "name": name, "kind": kind, "expiresAt": null });
         let made = fixture.server.post("/organizations/acme/api-tokens", &fixture.owner.token, body).await;
         ids.push(made.succeeded(201).field("id"));
     }

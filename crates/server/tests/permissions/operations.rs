@@ -7,8 +7,8 @@ pub use crate::bodies::{DIGEST, OWNER, PIPELINE_ID};
 use crate::bodies::{
     aged, agreed, because, commit, definition, described, developer, disagreed, fix, forge, freeze, group,
     helpful, hold, labels, maintainer, member, model_limit, named, network, none, note, overridden, password,
-    pipeline, registry, repositories, secret, service_account, to_owner, trust_policy, uses, value,
-    wrong_code, wrong_password,
+    pipeline, registry, repositories, secret, service_account, set_up, to_owner, trust_policy, until, uses,
+    value, wrong_code, wrong_password,
 };
 use crate::paths::*;
 use crate::row::row;
@@ -23,11 +23,12 @@ const MAINTAINER: Right = Right::Least(Role::Maintainer);
 const ADMIN: Right = Right::Least(Role::Admin);
 
 /// Operations that limit their result to the pipelines of the token.
-const NARROWED: [&str; 12] = [
+const NARROWED: [&str; 13] = [
     "list_pipelines",
     "list_organization_environments",
     "list_organization_lasting_environments",
     "list_sessions",
+    "list_notices",
     "get_summary",
     "list_deployments",
     "list_events",
@@ -66,6 +67,8 @@ pub const ROWS: &[Row] = &[
     row("list_sign_in_methods",   ("GET", "/auth/methods"), PUBLIC,   NONE,       200, Target::Nothing,         none),
     row("sign_in_with_password",  ("POST", "/auth/password"), PUBLIC, NONE,       401, Target::Nothing,         wrong_password),
     row("sign_in_with_link",      ("POST", "/auth/link"), PUBLIC,     NONE,       401, Target::Nothing,         wrong_code),
+    // The fixture has organizations already.
+    row("set_up_installation",    ("POST", "/auth/setup"), PUBLIC,    NONE,       409, Target::Nothing,         set_up),
     row("start_oidc_sign_in",     ("GET", OIDC_START),    PUBLIC,     NONE,       404, Target::Nothing,         none),
     row("finish_oidc_sign_in",    ("GET", OIDC_CALLBACK), PUBLIC,     NONE,       404, Target::Nothing,         none),
 
@@ -120,6 +123,8 @@ pub const ROWS: &[Row] = &[
     row("end_environment_hold",   ("DELETE", LASTING_HOLD), MAINTAINER, WRITE,    200, Target::LastingEnvironment, none),
     row("get_lasting_environment_history", ("GET", LASTING_HISTORY), VIEWER, READ, 200, Target::LastingEnvironment, none),
     row("list_sessions",          ("GET", ALL_SESSIONS),  VIEWER,     READ,       200, Target::Nothing,         none),
+    row("list_notices",           ("GET", NOTICES),       VIEWER,     READ,       200, Target::Nothing,         none),
+    row("mark_notices_read",      ("PUT", NOTICES_READ),  VIEWER,     WRITE,      200, Target::Nothing,         until),
     row("get_summary",            ("GET", SUMMARY),       VIEWER,     READ,       200, Target::Nothing,         none),
     row("list_environments",      ("GET", ENVIRONMENTS),  VIEWER,     READ,       200, Target::Pipeline,        none),
     row("get_environment",        ("GET", ENVIRONMENT),   VIEWER,     READ,       200, Target::Environment,     none),

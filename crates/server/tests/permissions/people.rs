@@ -1,9 +1,9 @@
 //! One person in two organizations: one user with two names, isolated from each other.
 
+use greenroom_app::token::new_secret;
 use greenroom_domain::id::TokenId;
 use greenroom_domain::text::{Email, Name};
 use greenroom_domain::token_grant::TokenGrant;
-use greenroom_server::app::token::new_secret;
 use greenroom_store::system::bootstrap::NewToken;
 use serde_json::json;
 use uuid::Uuid;

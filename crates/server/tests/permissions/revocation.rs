@@ -182,7 +182,7 @@ async fn token_of(fixture: &TwoServerFixture, email: &str) -> String {
     use greenroom_domain::text::{Email, Name};
     use greenroom_domain::token_grant::TokenGrant;
     use greenroom_store::system::bootstrap::NewToken;
-    let (secret, name) = (greenroom_server::app::token::new_secret(), Name::new("console").unwrap());
+    let (secret, name) = (greenroom_app::token::new_secret(), Name::new("console").unwrap());
     let (id, grant) = (Uuid::now_v7().into(), &TokenGrant::of_user());
     let token = NewToken { id, secret: &secret, name: &name, grant };
     let (slug, email) = ("acme".parse().unwrap(), Email::new(email).unwrap());

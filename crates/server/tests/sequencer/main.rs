@@ -5,6 +5,7 @@
 mod daemons;
 #[path = "../support/database.rs"]
 mod database;
+mod one_process;
 mod reader;
 
 use std::collections::BTreeSet;

@@ -7,7 +7,7 @@ use crate::fixture::{PASSWORD, SignInFixture};
 use crate::support::database::TestDatabase;
 
 /// Pages of other sites, as browsers describe them.
-const FOREIGN: [&[(&str, &str)]; 8] = [
+const FOREIGN: [&[(&str, &str)]; 10] = [
     &[("sec-fetch-site", "cross-site"), ("origin", "https://evil.example")],
     &[("sec-fetch-site", "same-site"), ("origin", "https://qa-1.example.com")],
     &[("sec-fetch-site", "cross-site")],
@@ -15,6 +15,9 @@ const FOREIGN: [&[(&str, &str)]; 8] = [
     &[("origin", "https://evil.example")],
     &[("origin", "null")],
     &[("origin", "http://127.0.0.1")],
+    // A name of the other site that leads to this server (DNS rebinding).
+    &[("origin", "http://evil.example"), ("host", "evil.example")],
+    &[("origin", "http://evil.example"), ("host", "evil.example"), ("sec-fetch-site", "same-origin")],
     &[],
 ];
 

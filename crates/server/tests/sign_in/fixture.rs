@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use greenroom_app::browser_session::new_secret;
 use greenroom_domain::text::Email;
-use greenroom_server::app::browser_session::new_secret;
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 use sqlx::PgPool;

@@ -13,3 +13,4 @@ mod oidc;
 mod passwords;
 mod provider;
 mod sessions;
+mod setup;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use greenroom_app::sign_in::provider::ProviderSettings;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response};
 use serde_json::json;
@@ -30,8 +31,9 @@ struct Started {
 impl OidcFixture {
     async fn new(pool: &PgPool) -> Self {
         let (one, two) = (TestProvider::start().await, TestProvider::start().await);
-        let providers = vec![one.settings("one"), two.settings("two")];
-        let settings = greenroom_server::app::sign_in::SignInSettings { public_url: None, providers };
+        let domains = vec!["acme.test".to_owned()];
+        let providers = vec![ProviderSettings { domains, ..one.settings("one") }, two.settings("two")];
+        let settings = greenroom_app::sign_in::SignInSettings { public_url: None, providers };
         let limits = greenroom_server::http::Limits::new(Duration::from_secs(15), 512);
         let url = pool.connect_options().to_url_lossy();
         let server = TestServer::start_with(url.as_str(), limits, settings).await;
@@ -239,5 +241,34 @@ async fn a_provider_voids_what_an_admin_has_set_up() {
     fixture.fixture.is_signed_out(&admins).await;
     let old = fixture.fixture.sign_in("ada@acme.test", PASSWORD).await;
     assert_eq!(old.status().as_u16(), 401);
+    fixture.fixture.end().await;
+}
+
+/// Attack 48: of two providers, one states any address as verified.
+#[tokio::test]
+async fn a_provider_does_not_vouch_for_addresses_of_another_one() {
+    let (_database, pool) = TestDatabase::create().await;
+    let fixture = OidcFixture::new(&pool).await;
+    fixture.fixture.add(&fixture.fixture.acme, "ada@acme.test", "developer").await;
+    fixture.fixture.add(&fixture.fixture.acme, "eve@other.test", "developer").await;
+    let at_two = async |email: &str| {
+        let started = fixture.start("two", "/o/acme").await;
+        fixture.two.will_state(fixture.two.claims("eve", email, &started.nonce));
+        fixture.finish("two", &format!("code=x&state={}", started.state), Some(&started.cookie)).await
+    };
+    // The second provider names no domains, so it vouches for no address, whether or not the person has signed in.
+    assert_refused(&at_two("ada@acme.test").await);
+    assert_refused(&at_two("eve@other.test").await);
+    assert!(session_cookie(&fixture.sign_in(|claims| claims).await).is_some());
+    assert_refused(&at_two("ada@acme.test").await);
+    // The first one vouches for its own domain only.
+    let other =
+        |claims: Claims| Claims { subject: "eve".to_owned(), email: "eve@other.test".to_owned(), ..claims };
+    assert_refused(&fixture.sign_in(other).await);
+    // A person whom it has signed in before is still known to it: the domains are for the first time.
+    let linked = "insert into identities (issuer, subject, user_id)
+                  select $1, 'eve', id from users where email = 'eve@other.test'";
+    sqlx::query(linked).bind(&fixture.two.issuer).execute(&pool).await.unwrap();
+    assert!(session_cookie(&at_two("eve@other.test").await).is_some());
     fixture.fixture.end().await;
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use axum::extract::State;
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use greenroom_server::app::sign_in::provider::ProviderSettings;
+use greenroom_app::sign_in::provider::ProviderSettings;
 use openidconnect::core::{
     CoreEdDsaPrivateSigningKey, CoreIdToken, CoreIdTokenClaims, CoreJsonWebKeySet, CoreJwsSigningAlgorithm,
 };
@@ -85,6 +85,7 @@ impl TestProvider {
             issuer: self.issuer.clone(),
             client_id: CLIENT.to_owned(),
             client_secret: Some("secret of the client".to_owned()),
+            domains: Vec::new(),
         }
     }
 

@@ -6,24 +6,24 @@ pub mod steps;
 
 use std::time::Duration;
 
+use greenroom_app::Backends;
+use greenroom_app::browser_session::new_secret as new_cookie;
+use greenroom_app::id_token::IdTokenSettings;
+use greenroom_app::job::timing::JobTiming;
+use greenroom_app::sign_in::{SignIn, SignInSettings};
+use greenroom_app::token::new_secret;
 use greenroom_domain::browser_session::SignInMethod;
 use greenroom_domain::id::{BrowserSessionId, OrganizationId, TokenId, UserId};
 use greenroom_domain::text::{Email, Name};
 use greenroom_domain::token_grant::TokenGrant;
+use greenroom_engine::{Engine, EngineConfig};
 use greenroom_keys::{KeySource, Keys};
 use greenroom_outbound::OutboundClient;
-use greenroom_server::app::Backends;
-use greenroom_server::app::browser_session::new_secret as new_cookie;
-use greenroom_server::app::id_token::IdTokenSettings;
-use greenroom_server::app::job::timing::JobTiming;
-use greenroom_server::app::sign_in::{SignIn, SignInSettings};
-use greenroom_server::app::token::new_secret;
 use greenroom_server::config::{DatabaseConfig, OutboundConfig};
 use greenroom_server::daemon::{Databases, Server};
 use greenroom_server::http::Limits;
 use greenroom_store::system::bootstrap::{NewOrganization, NewToken};
 use greenroom_store::system::sign_in::NewBrowserSession;
-use greenroom_worker::engine::{Engine, EngineConfig};
 use greenroom_worker::objects::Objects;
 use jiff::{SignedDuration, Timestamp};
 use reqwest::{Client, Method, Response, StatusCode};
@@ -43,6 +43,11 @@ pub const DEFINITION: &str = "stages:\n  build:\n    steps:\n      - image: busy
 
 /// A list with one master key of secrets.
 pub const MASTER_KEY: &str = "test:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+
+/// The size of the pool for requests.
+const CONNECTIONS: u32 = 8;
+/// Most tests send one request at a time, and each connection costs PostgreSQL as much as some requests do.
+const MIN_CONNECTIONS: u32 = 1;
 
 pub struct TestServer {
     pub server: Server,
@@ -70,6 +75,11 @@ pub fn in_hours(hours: i64) -> Timestamp {
 /// Returns an engine that cannot be reached: no API call may depend on the engine.
 fn unreachable_engine() -> Engine {
     Engine::new(EngineConfig { address: "127.0.0.1:1".to_owned(), ..EngineConfig::default() })
+}
+
+async fn test_keys() -> Keys {
+    let command = format!("printf %s '{MASTER_KEY}'");
+    Keys::load(Some(KeySource::Command(command))).await.unwrap()
 }
 
 /// Returns a client that reaches the test's own servers, such as its OpenID providers.
@@ -102,9 +112,15 @@ impl TestServer {
     }
 
     pub async fn start_with(database_url: &str, limits: Limits, sign_in: SignInSettings) -> Self {
-        let command = format!("printf %s '{MASTER_KEY}'");
-        let keys = Keys::load(Some(KeySource::Command(command))).await.unwrap();
-        Self::start_with_keys(database_url, limits, sign_in, keys).await
+        Self::start_with_keys(database_url, limits, sign_in, test_keys().await).await
+    }
+
+    /// Starts a server that opens all connections of its pools before they are needed, as in production. For
+    /// tests of the pools.
+    pub async fn start_with_full_pools(database_url: &str, limits: Limits) -> Self {
+        let config = DatabaseConfig { database_url: database_url.to_owned() };
+        let databases = Databases::open(&config, CONNECTIONS, limits.settings.reserved_connections).unwrap();
+        Self::start_with_databases(databases, limits, SignInSettings::default(), test_keys().await).await
     }
 
     pub async fn start_with_keys(
@@ -114,9 +130,19 @@ impl TestServer {
         keys: Keys,
     ) -> Self {
         let config = DatabaseConfig { database_url: database_url.to_owned() };
+        let reserved = limits.settings.reserved_connections;
+        let databases = Databases::open_with(&config, CONNECTIONS, reserved, MIN_CONNECTIONS).unwrap();
+        Self::start_with_databases(databases, limits, sign_in, keys).await
+    }
+
+    async fn start_with_databases(
+        databases: Databases,
+        limits: Limits,
+        sign_in: SignInSettings,
+        keys: Keys,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let databases = Databases::open(&config, 8, limits.settings.reserved_connections).unwrap();
         let server = Server::start(
             databases,
             Backends {
@@ -129,7 +155,7 @@ impl TestServer {
             JobTiming::default(),
             listener,
             limits,
-            SignIn::new(sign_in, origin.parse().unwrap(), &loopback_client()).unwrap(),
+            SignIn::new(sign_in, &origin.parse().unwrap(), &loopback_client()).unwrap(),
         );
         let client = Client::builder().no_proxy().timeout(Duration::from_secs(30)).build().unwrap();
         Self { server, base: format!("{origin}/api/v1"), origin, client }

@@ -1,5 +1,6 @@
 //! Requests of analyses.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::analysis::{AnalysisEvent, AnalysisStatus, EVIDENCE_TIMEOUT, apply};
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::{AnalysisId, DeploymentId, FailureId};
@@ -20,6 +21,7 @@ pub struct AnalyzedFailure {
     pub analyses: i64,
 }
 
+#[boxed_futures]
 impl Command {
     /// Locks the last failure of a stage, or of the first stage of the deployment that has one. Stages whose last attempt
     /// has failed come before those that were retried since.

@@ -1,5 +1,6 @@
 //! Changes of the status of analyses, as `domain/analysis.rs` decides them, each with its event.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::analysis::{
     AnalysisEvent, AnalysisReason, AnalysisStatus, MODEL_TIMEOUT, apply, subject,
 };
@@ -11,6 +12,7 @@ use crate::error::parse_column;
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
+#[boxed_futures]
 impl Store {
     /// Fails an analysis whose deadline has passed. Returns false if it has ended meanwhile.
     pub async fn fail_overdue_analysis(

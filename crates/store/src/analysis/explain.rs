@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::analysis::{AnalysisEvent, REUSE_TIME, apply};
 use greenroom_domain::id::{AnalysisId, FailureId, OrganizationId};
 use greenroom_domain::model::Explanation;
@@ -78,6 +79,7 @@ impl ExplanationEnd {
     }
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the newest explanation of the last days with this key, and the analysis that it was made for.
     pub async fn reusable_explanation(

@@ -1,5 +1,6 @@
 //! Feedback about analyses.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::event::{EventType, NewEvent};
 use serde_json::json;
 
@@ -7,6 +8,7 @@ use super::read::AnalysisRecord;
 use crate::deployment::PersonColumns;
 use crate::{Command, StoreError};
 
+#[boxed_futures]
 impl Command {
     /// Stores the caller's feedback about an analysis, which replaces what the caller has stored before. The event
     /// does not contain the comment.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::analysis::{AnalysisReason, AnalysisStatus};
 use greenroom_domain::failure::{Category, VerdictKind};
 use greenroom_domain::id::{
@@ -151,6 +152,7 @@ macro_rules! record_query {
     };
 }
 
+#[boxed_futures]
 impl Store {
     pub async fn analysis(
         &self,
@@ -197,6 +199,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     /// Returns an analysis as this command has changed it.
     pub async fn analysis(&mut self, id: AnalysisId) -> Result<Option<AnalysisRecord>, StoreError> {

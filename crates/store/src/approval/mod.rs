@@ -3,6 +3,7 @@
 //! Locks are taken in this order: environments, the deployment, approvals. A vote locks approvals only, the newest first, and
 //! wakes up the deployments.
 
+mod authors;
 mod close;
 mod event;
 mod open;
@@ -17,6 +18,6 @@ mod vote;
 
 pub use self::overriding::{OverriddenGates, OverrideOutcome};
 pub use self::previous::PreviousSuccess;
-pub use self::read::{ApprovalFilter, ApprovalRecord, OverrideRecord, VoteRecord};
+pub use self::read::{ApprovalFilter, ApprovalPeople, ApprovalRecord, OverrideRecord, VoteRecord};
 pub(crate) use self::state::StoredApproval;
 pub use self::vote::{NewVote, VoteOutcome};

@@ -19,6 +19,8 @@ pub(crate) struct NewApproval {
     approval: StoredApproval,
     subject: Subject,
     is_satisfiable: bool,
+    /// Who saved the versions of the definition that are new to the stage.
+    authors: Vec<uuid::Uuid>,
 }
 
 impl OrgTransaction {
@@ -54,7 +56,8 @@ impl OrgTransaction {
         requirement: Requirement,
         subject: Subject,
     ) -> Result<NewApproval, StoreError> {
-        let excluded = self.excluded_from(deployment.id, &requirement).await?;
+        let versions = self.new_versions(deployment.id, &stage.key, subject.environment.as_deref()).await?;
+        let excluded = self.excluded_from(deployment.id, &requirement, &versions).await?;
         let members = self.approving_members().await?;
         let prospect = prospect(&requirement.rules, &excluded, &members);
         let digest = subject.digest();
@@ -72,7 +75,8 @@ impl OrgTransaction {
             have: 0,
             eligible: to_column("approvals.eligible", prospect.eligible)?,
         };
-        Ok(NewApproval { approval, subject, is_satisfiable: prospect.is_satisfiable })
+        let authors = versions.people();
+        Ok(NewApproval { approval, subject, is_satisfiable: prospect.is_satisfiable, authors })
     }
 
     /// Stores approvals that were opened, after their stages.
@@ -81,11 +85,11 @@ impl OrgTransaction {
         opened: Vec<NewApproval>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        for NewApproval { approval, subject, is_satisfiable } in opened {
-            self.insert_approval(&approval, &subject, is_satisfiable, now).await?;
-            self.record_approval_event(&approval, ApprovalEvent::Requested).await?;
-            if !is_satisfiable {
-                self.record_approval_event(&approval, ApprovalEvent::Unsatisfiable).await?;
+        for new in opened {
+            self.insert_approval(&new, now).await?;
+            self.record_approval_event(&new.approval, ApprovalEvent::Requested).await?;
+            if !new.is_satisfiable {
+                self.record_approval_event(&new.approval, ApprovalEvent::Unsatisfiable).await?;
             }
         }
         Ok(())
@@ -93,17 +97,15 @@ impl OrgTransaction {
 
     async fn insert_approval(
         &mut self,
-        approval: &StoredApproval,
-        subject: &Subject,
-        is_satisfiable: bool,
+        NewApproval { approval, subject, is_satisfiable, authors }: &NewApproval,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let organization = self.organization();
         sqlx::query!(
             "insert into approvals
                  (organization_id, id, pipeline_id, deployment_id, stage_key, environment, requirement, needed, eligible,
-                  is_satisfiable, subject, subject_digest, accepted_at, created_at, expires_at)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+                  is_satisfiable, subject, subject_digest, accepted_at, created_at, expires_at, authors)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
             organization,
             approval.id.uuid(),
             approval.pipeline.uuid(),
@@ -113,12 +115,13 @@ impl OrgTransaction {
             json!(approval.requirement),
             approval.needed,
             approval.eligible,
-            is_satisfiable,
+            *is_satisfiable,
             json!(subject),
             approval.state.subject_digest.as_str(),
             jiff_sqlx::Timestamp::from(approval.accepted_at) as jiff_sqlx::Timestamp,
             jiff_sqlx::Timestamp::from(now) as jiff_sqlx::Timestamp,
             jiff_sqlx::Timestamp::from(approval.state.expires_at) as jiff_sqlx::Timestamp,
+            authors,
         )
         .execute(self.connection())
         .await?;

@@ -1,5 +1,6 @@
 //! Overriding the gates of a stage: an admin lets it begin without the approval, or although its environment is frozen.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::approval::{ApprovalCommand, Gate};
 use greenroom_domain::deployment::StageStatus;
 use greenroom_domain::event::EventType;
@@ -26,6 +27,7 @@ pub enum OverrideOutcome {
     NotAllowed(ApprovalId),
 }
 
+#[boxed_futures]
 impl Command {
     /// Overrides gates of a stage that waits.
     pub async fn override_gates(

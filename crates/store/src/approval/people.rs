@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use greenroom_domain::approval::{Actor, Behind, Excluded, Person, Requirement, excluded};
+use greenroom_boxed_futures::boxed_futures;
+use greenroom_domain::approval::{
+    Actor, Admission, AdmissionKind, Behind, Confirmation, Excluded, Person, Requirement, excluded,
+};
 use greenroom_domain::id::{DeploymentId, OrganizationId, UserId};
 use sqlx::PgConnection;
 
+use super::authors::NewVersions;
 use crate::error::parse_column;
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
@@ -16,7 +20,40 @@ struct Row {
     email: Option<String>,
     role: String,
     is_removed: bool,
+    is_confirmed: bool,
+    member_since: jiff_sqlx::Timestamp,
+    added_by: Option<uuid::Uuid>,
+    enrolled_by: Option<uuid::Uuid>,
+    enrolled_at: Option<jiff_sqlx::Timestamp>,
+    role_given_by: Option<uuid::Uuid>,
+    role_given_at: Option<jiff_sqlx::Timestamp>,
     groups: Vec<String>,
+    group_givers: Vec<uuid::Uuid>,
+    group_times: Vec<jiff_sqlx::Timestamp>,
+}
+
+impl Row {
+    fn confirmation(&self) -> Confirmation {
+        if self.is_confirmed {
+            return Confirmation::Confirmed;
+        }
+        let admission = |kind, by: Option<uuid::Uuid>, at: Option<jiff_sqlx::Timestamp>| {
+            by.zip(at).map(|(by, at)| Admission { kind, by: by.into(), at: at.to_jiff() })
+        };
+        let own = [
+            admission(AdmissionKind::Membership, self.added_by, Some(self.member_since)),
+            admission(AdmissionKind::SignInLink, self.enrolled_by, self.enrolled_at),
+            admission(AdmissionKind::Role, self.role_given_by, self.role_given_at),
+        ];
+        let groups = self.groups.iter().zip(&self.group_givers).zip(&self.group_times);
+        let groups = groups.filter_map(|((name, by), at)| {
+            admission(AdmissionKind::Group(name.clone()), Some(*by), Some(*at))
+        });
+        Confirmation::Unconfirmed {
+            member_since: self.member_since.to_jiff(),
+            admissions: own.into_iter().flatten().chain(groups).collect(),
+        }
+    }
 }
 
 impl TryFrom<Row> for Person {
@@ -24,12 +61,14 @@ impl TryFrom<Row> for Person {
 
     fn try_from(row: Row) -> Result<Self, StoreError> {
         let role = parse_column("memberships.role", &row.role)?;
+        let confirmation = row.confirmation();
         Ok(Self {
             id: row.user_id.into(),
             email: row.email,
             role: (!row.is_removed).then_some(role),
             groups: row.groups.into_iter().collect(),
             is_service: row.kind == "service",
+            confirmation,
         })
     }
 }
@@ -40,10 +79,21 @@ macro_rules! person_query {
         sqlx::query_as!(
             Row,
             r#"select m.user_id, m.kind, m.email, m.role, m.removed_at is not null as "is_removed!",
-                      array(select g.name from group_members n
-                          join groups g on g.organization_id = $1 and g.id = n.group_id and g.deleted_at is null
-                          where n.organization_id = $1 and n.user_id = m.user_id) as "groups!"
-               from memberships m where m.organization_id = $1 and "# + $condition,
+                      u.signed_in_at is not null and u.enrolled_in is null as "is_confirmed!",
+                      coalesce(m.restored_at, m.created_at) as "member_since!", m.added_by,
+                      u.enrolled_by, u.enrolled_at, m.role_given_by, m.role_given_at,
+                      g.names as "groups!", g.givers as "group_givers!", g.times as "group_times!: Vec<jiff_sqlx::Timestamp>"
+               from memberships m
+               join users u on u.id = m.user_id
+               cross join lateral (
+                   select coalesce(array_agg(o.name order by o.id), '{}') as names,
+                          coalesce(array_agg(n.added_by order by o.id), '{}') as givers,
+                          coalesce(array_agg(n.added_at order by o.id), '{}') as times
+                   from group_members n
+                   join groups o on o.organization_id = $1 and o.id = n.group_id and o.deleted_at is null
+                   where n.organization_id = $1 and n.user_id = m.user_id
+               ) g
+               where m.organization_id = $1 and "# + $condition,
             $($argument),*
         )
     };
@@ -56,6 +106,7 @@ async fn members(connection: &mut PgConnection, organization: uuid::Uuid) -> Res
     rows.into_iter().map(Person::try_from).collect()
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the people of an organization, who may approve if a rule names them.
     pub async fn approving_members(&self, organization: OrganizationId) -> Result<Vec<Person>, StoreError> {
@@ -64,6 +115,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Returns the people of the organization.
     pub(super) async fn approving_members(&mut self) -> Result<Vec<Person>, StoreError> {
@@ -88,10 +140,11 @@ impl OrgTransaction {
         &mut self,
         deployment: DeploymentId,
         requirement: &Requirement,
+        NewVersions { authors, last_success }: &NewVersions,
     ) -> Result<Excluded, StoreError> {
         let organization = self.organization();
         let row = sqlx::query!(
-            r#"select d.created_by, d.retriers, d.on_behalf_of, s.user_id as "holder?",
+            r#"select d.created_by, d.retriers, d.on_behalf_of, d.created_at, d.accepted_at, s.user_id as "holder?",
                       array(select m.user_id from memberships m
                           where m.organization_id = $1 and m.kind = 'service'
                             and m.user_id = any(d.retriers || d.created_by || s.user_id)) as "services!"
@@ -112,6 +165,10 @@ impl OrgTransaction {
             session_holder: row.holder.map(actor),
             pusher: None,
             on_behalf_of: row.on_behalf_of.map(UserId::from),
+            authors: authors.clone(),
+            created_at: row.created_at.to_jiff(),
+            accepted_at: row.accepted_at.to_jiff(),
+            last_success: *last_success,
         };
         Ok(excluded(&behind, requirement.self_approval))
     }

@@ -1,5 +1,6 @@
 //! What a stage did when it last succeeded in the environment of an approval.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::definition::Definition;
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 use jiff::Timestamp;
@@ -21,6 +22,7 @@ pub struct PreviousSuccess {
     pub at: Timestamp,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns what is live in the lasting environment of an approval; of another approval, the last older deployment in
     /// which its stage has succeeded.
@@ -34,6 +36,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     /// Like [`Store::success_before`].
     pub async fn success_before(
@@ -50,19 +53,24 @@ async fn read(
     organization: uuid::Uuid,
     approval: &ApprovalRecord,
 ) -> Result<Option<PreviousSuccess>, StoreError> {
+    // Written so that no plan is slow when the tables have grown since they were analyzed: what is found is one row
+    // (`materialized`), and each stage is read by its key (`lateral`).
     let row = sqlx::query!(
         r#"with own as (select environment_id from deployments where organization_id = $1 and id = $4),
-           found as (
+           found as materialized (
                select e.live_deployment_id as id, e.live_at as at
                from lasting_environments e, own
                where e.organization_id = $1 and e.pipeline_id = $2 and e.name = $5 and own.environment_id is null
                  and e.live_deployment_id <> $4
                union all
                (select d.id, s.ended_at
-                from (select o.id, o.environment_id from deployments o
-                      where o.organization_id = $1 and o.pipeline_id = $2 and o.id < $4 order by o.id desc limit $6) d
-                join stages s on s.organization_id = $1 and s.deployment_id = d.id and s.key = $3, own
-                where s.status = 'succeeded' and d.environment_id is not distinct from own.environment_id
+                from own
+                cross join (select o.id, o.environment_id from deployments o
+                            where o.organization_id = $1 and o.pipeline_id = $2 and o.id < $4 order by o.id desc limit $6) d
+                cross join lateral (select ended_at from stages
+                                    where organization_id = $1 and deployment_id = d.id and key = $3 and status = 'succeeded'
+                                    limit 1) s
+                where d.environment_id is not distinct from own.environment_id
                   and (own.environment_id is not null or $5::text is null)
                 order by d.id desc limit 1)
            )

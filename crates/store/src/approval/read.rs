@@ -1,5 +1,6 @@
 //! Reads approvals for the API.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::approval::{ApprovalStatus, Requirement, Subject, VoteChoice};
 use greenroom_domain::id::{ApprovalId, DeploymentId, OrganizationId, PipelineId, UserId};
 use greenroom_domain::principal::Principal;
@@ -50,6 +51,18 @@ pub struct VoteRecord {
     pub comment: Option<String>,
     pub voted_at: Timestamp,
     pub withdrawn_at: Option<Timestamp>,
+    /// Who enrolled the voter, or added them to the organization, and the name; `None` if a provider or the operator has
+    /// confirmed the voter.
+    pub enrolled_by: Option<(UserId, String)>,
+}
+
+/// What people have to do with an approval.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ApprovalPeople {
+    /// The oldest first.
+    pub votes: Vec<VoteRecord>,
+    /// The people who saved the versions of the definition that were new to the stage, and their names.
+    pub authors: Vec<(UserId, String)>,
 }
 
 /// Conditions on approvals. All conditions that are given have to match.
@@ -166,6 +179,7 @@ async fn names_of(connection: &mut PgConnection, principal: &Principal) -> Resul
     Ok(own.into_iter().chain(found.groups.into_iter().map(|name| format!("group:{name}"))).collect())
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the approvals that match the filter, newest first.
     pub async fn approvals(
@@ -240,6 +254,7 @@ impl Store {
                          and v.approval_id = a.id and v.user_id = $3 and v.withdrawn_at is null)
                      and ((a.requirement ->> 'selfApproval')::boolean or (
                          select not coalesce(d.created_by = $3 or d.on_behalf_of = $3 or $3 = any(d.retriers) or s.user_id = $3, false)
+                         and $3 <> all(a.authors)
                          from deployments d left join sessions s on s.organization_id = $1 and s.id = d.session_id
                          where d.organization_id = $1 and d.id = a.deployment_id))
                      and ($4::uuid is null or a.pipeline_id = $4)
@@ -267,6 +282,7 @@ impl Store {
                    and v.approval_id = a.id and v.user_id = $3 and v.withdrawn_at is null)
                and ((a.requirement ->> 'selfApproval')::boolean or (
                    select not coalesce(d.created_by = $3 or d.on_behalf_of = $3 or $3 = any(d.retriers) or s.user_id = $3, false)
+                       and $3 <> all(a.authors)
                    from deployments d left join sessions s on s.organization_id = $1 and s.id = d.session_id
                    where d.organization_id = $1 and d.id = a.deployment_id))
                and ($4::uuid is null or a.pipeline_id = $4)
@@ -290,23 +306,24 @@ impl Store {
         Ok(PageResult { rows, total: Total::counted(total) })
     }
 
-    /// Returns an approval with its votes, the oldest first.
+    /// Returns an approval with its votes and authors.
     pub async fn approval(
         &self,
         organization: OrganizationId,
         id: ApprovalId,
-    ) -> Result<Option<(ApprovalRecord, Vec<VoteRecord>)>, StoreError> {
+    ) -> Result<Option<(ApprovalRecord, ApprovalPeople)>, StoreError> {
         let mut connection = self.pool().acquire().await?;
         read(&mut connection, organization.uuid(), id).await
     }
 }
 
+#[boxed_futures]
 impl Command {
     /// Returns an approval with its votes, as this command has changed them.
     pub async fn approval(
         &mut self,
         id: ApprovalId,
-    ) -> Result<Option<(ApprovalRecord, Vec<VoteRecord>)>, StoreError> {
+    ) -> Result<Option<(ApprovalRecord, ApprovalPeople)>, StoreError> {
         let organization = self.organization();
         read(self.connection(), organization, id).await
     }
@@ -316,19 +333,35 @@ async fn read(
     connection: &mut PgConnection,
     organization: uuid::Uuid,
     id: ApprovalId,
-) -> Result<Option<(ApprovalRecord, Vec<VoteRecord>)>, StoreError> {
+) -> Result<Option<(ApprovalRecord, ApprovalPeople)>, StoreError> {
     let row = record_query!("where a.organization_id = $1 and a.id = $2", organization, id.uuid())
         .fetch_optional(&mut *connection)
         .await?;
     let Some(row) = row else { return Ok(None) };
     let votes = sqlx::query!(
-        "select user_id, user_name, choice, comment, voted_at, withdrawn_at from approval_votes
-         where organization_id = $1 and approval_id = $2 order by voted_at, user_id",
+        r#"select v.user_id, v.user_name, v.choice, v.comment, v.voted_at, v.withdrawn_at, e.user_id as "enrolled_by?",
+                  e.name as "enrolled_by_name?"
+           from approval_votes v
+           join users u on u.id = v.user_id
+           left join memberships m on m.organization_id = $1 and m.user_id = v.user_id
+           left join memberships e on e.organization_id = $1 and e.user_id = coalesce(u.enrolled_by, m.added_by)
+               and (u.signed_in_at is null or u.enrolled_in is not null)
+           where v.organization_id = $1 and v.approval_id = $2 order by v.voted_at, v.user_id"#,
+        organization,
+        id.uuid(),
+    )
+    .fetch_all(&mut *connection)
+    .await?;
+    let authors = sqlx::query!(
+        "select m.user_id, m.name from approvals a
+         join memberships m on m.organization_id = $1 and m.user_id = any(a.authors)
+         where a.organization_id = $1 and a.id = $2 order by m.name, m.user_id",
         organization,
         id.uuid(),
     )
     .fetch_all(connection)
     .await?;
+    let authors = authors.into_iter().map(|author| (author.user_id.into(), author.name)).collect();
     let votes = votes.into_iter().map(|vote| {
         Ok(VoteRecord {
             user_id: vote.user_id.into(),
@@ -337,7 +370,9 @@ async fn read(
             comment: vote.comment,
             voted_at: vote.voted_at.to_jiff(),
             withdrawn_at: vote.withdrawn_at.map(jiff_sqlx::Timestamp::to_jiff),
+            enrolled_by: vote.enrolled_by.map(UserId::from).zip(vote.enrolled_by_name),
         })
     });
-    Ok(Some((row.try_into()?, votes.collect::<Result<_, StoreError>>()?)))
+    let votes = votes.collect::<Result<_, StoreError>>()?;
+    Ok(Some((row.try_into()?, ApprovalPeople { votes, authors })))
 }

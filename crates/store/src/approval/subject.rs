@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use greenroom_domain::approval::{Gate, NeededStage, Subject, SubjectDigest, SubjectInput};
-use greenroom_domain::definition::Definition;
+use greenroom_domain::approval::{Gate, NeededStage, Subject, SubjectCache, SubjectDigest, SubjectInput};
+use greenroom_domain::cache::cache_access;
+use greenroom_domain::definition::{Cache, Definition, Stage as DefinedStage};
 use greenroom_domain::deployment::Stage;
 use greenroom_domain::text::CommitId;
 
@@ -53,14 +54,34 @@ impl OrgTransaction {
         .fetch_one(self.connection())
         .await?;
         let needs = self.needed_stages(deployment, stage).await?;
+        let caches = self.subject_caches(deployment, definition, defined).await?;
         Ok(Subject::new(&SubjectInput {
             definition: &digest,
             stage: defined,
             locked_steps: &definition.locked_steps,
             environment: deployment.environment.as_ref().map(|(_, name)| name.as_str()),
             commit: &commit,
+            branch: deployment.branch(),
             needs: &needs,
+            caches: &caches,
         }))
+    }
+
+    /// Returns the caches that a stage would get now.
+    async fn subject_caches(
+        &mut self,
+        deployment: &LockedDeployment,
+        definition: &Definition,
+        stage: &DefinedStage,
+    ) -> Result<Vec<SubjectCache>, StoreError> {
+        let zones = cache_access(definition, deployment.purpose, deployment.has_repository, None).read;
+        let pool = deployment.stage_columns.get(&stage.key).map_or("", |columns| columns.pool.as_str());
+        let mut caches = Vec::new();
+        for Cache { key, .. } in &stage.caches {
+            let found = self.readable_cache(deployment.pipeline_id, (stage, pool), key, zones).await?;
+            caches.extend(found.map(|cache| SubjectCache { key: key.clone(), sha256: cache.sha256 }));
+        }
+        Ok(caches)
     }
 
     async fn needed_stages(

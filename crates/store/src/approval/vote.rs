@@ -1,5 +1,6 @@
 //! Votes. One of them, or the last that was missing, decides the approval.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::approval::{
     ApprovalCommand, ApprovalStatus, Ballot, Decision, Excluded, Place, SubjectDigest, Vote, VoteChoice,
     VoteRejected, check_vote, decide, supersedes,
@@ -31,6 +32,7 @@ pub enum VoteOutcome {
     Rejected(VoteRejected),
 }
 
+#[boxed_futures]
 impl Command {
     /// Casts a vote, which replaces the user's earlier one.
     pub async fn vote(&mut self, id: ApprovalId, new: NewVote<'_>) -> Result<VoteOutcome, StoreError> {
@@ -106,7 +108,9 @@ impl Command {
         id: ApprovalId,
     ) -> Result<Option<(StoredApproval, Excluded, Timestamp)>, StoreError> {
         let Some(approval) = self.lock_approval(id).await? else { return Ok(None) };
-        let excluded = self.excluded_from(approval.deployment, &approval.requirement).await?;
+        let (deployment, environment) = (approval.deployment, approval.environment.as_deref());
+        let versions = self.new_versions(deployment, &approval.stage, environment).await?;
+        let excluded = self.excluded_from(deployment, &approval.requirement, &versions).await?;
         let now = self.now().await?;
         Ok(Some((approval, excluded, now)))
     }

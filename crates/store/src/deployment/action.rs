@@ -1,6 +1,7 @@
 //! Users' actions on deployments: deploying the whole pipeline, canceling a deployment or a stage, and
 //! retrying a stage.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::deployment::{
     CancelCause, Canceled, CanceledStage, Deployment, NotRetried, Reason, RetryInput, cancel, cancel_stage,
     check_other_version, retry_stage, stage_keys,
@@ -40,6 +41,7 @@ pub enum ActionOutcome {
     NotRetried(NotRetried),
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     pub async fn deploy_pipeline(
         &mut self,
@@ -206,6 +208,7 @@ impl OrgTransaction {
                  retried_by = $5, retried_by_name = $6, retried_by_kind = $7,
                  retriers = case when $5::uuid is null or $5::uuid = any(d.retriers) then d.retriers else d.retriers || $5::uuid end,
                  definition_version = case when $3 then p.definition_version else d.definition_version end,
+                 oldest_version = case when $3 then coalesce(d.oldest_version, d.definition_version) else d.oldest_version end,
                  allow_older = $9, accepted_at = case when $9 then clock_timestamp() else d.accepted_at end,
                  replan = d.replan or $3
              from pipelines p

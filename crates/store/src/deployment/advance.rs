@@ -51,7 +51,7 @@ pub(crate) struct LockedDeployment {
     pub(crate) purpose: Purpose,
     pub(crate) commit_id: String,
     branch: Option<String>,
-    pub(super) has_repository: bool,
+    pub(crate) has_repository: bool,
     trigger: Trigger,
     definition_version: i32,
     /// The current version of the pipeline's definition.
@@ -72,8 +72,8 @@ pub(crate) struct LockedDeployment {
     pub(crate) state: Deployment,
     /// Columns of its stages that the machine does not need, by the stages' keys.
     pub(crate) stage_columns: BTreeMap<String, StageColumns>,
-    /// Why stages do not get their secrets, by the stages' keys. Set only while this transaction decides.
-    pub(crate) secret_details: BTreeMap<String, String>,
+    /// Why stages do not get their secrets or inputs, by the stages' keys. Set only while this transaction decides.
+    pub(crate) failure_details: BTreeMap<String, String>,
     /// The approvals of its stages, by the stages' keys. The rows of pending ones are locked.
     pub(crate) approvals: BTreeMap<String, StoredApproval>,
     /// Who canceled and who last retried it, with the changes of this transaction.
@@ -129,12 +129,13 @@ impl OrgTransaction {
             plan = Some(deployment.apply_plan(computed));
         }
         self.restrict_pools(&mut deployment, &definition, plan.as_deref()).await?;
+        self.refuse_inputs(&mut deployment, &definition).await?;
         self.check_secrets(&mut deployment, &definition, plan.as_deref()).await?;
         deployment.require_full_commit();
         input.subjects = self.present_subjects(&deployment, &definition).await?;
         deployment.state = advance(deployment.state.clone(), &input, TIMING, deployment.now);
         deployment.lift_restrictions();
-        deployment.lift_secret_failures();
+        deployment.lift_planned_failures();
         self.close_approvals(&mut deployment).await?;
         let opened = self.open_approvals(&mut deployment, &definition).await?;
         self.write_deployment(&deployment, &before, &definition, plan.as_deref()).await?;
@@ -249,7 +250,7 @@ impl OrgTransaction {
                 stages: Vec::new(),
             },
             stage_columns: BTreeMap::new(),
-            secret_details: BTreeMap::new(),
+            failure_details: BTreeMap::new(),
             approvals: BTreeMap::new(),
             canceled_by: PersonRecord::of(row.canceled_by, row.canceled_by_name, row.canceled_by_kind),
             retried_by: PersonRecord::of(row.retried_by, row.retried_by_name, row.retried_by_kind),
@@ -333,7 +334,7 @@ impl LockedDeployment {
     }
 
     /// Returns the branch that the deployment names, if the pipeline has a repository.
-    pub(super) fn branch(&self) -> Option<&str> {
+    pub(crate) fn branch(&self) -> Option<&str> {
         self.branch.as_deref()
     }
 

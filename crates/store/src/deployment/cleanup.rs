@@ -1,5 +1,6 @@
 //! Failed clean-ups: a maintainer or a background task repeats them, or a maintainer gives them up.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::cleanup::{CleanupState, NotRepeated, teardown_to_repeat};
 use greenroom_domain::deployment::Purpose;
 use greenroom_domain::environment::LockCommand;
@@ -17,6 +18,7 @@ use crate::{Store, StoreError};
 /// the environment.
 const SLOT_TAKEN_DELAY_SECONDS: f64 = 60.0;
 
+#[boxed_futures]
 impl Store {
     /// Repeats a teardown that is due. Idempotent, and safe to call concurrently from several daemons.
     pub async fn repeat_due_cleanup(&self, due: DueEnvironment) -> Result<bool, StoreError> {
@@ -46,6 +48,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Creates a new teardown like the failed one, with the pipeline's current definition, and assigns the
     /// work slot to it.

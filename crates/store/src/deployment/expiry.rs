@@ -1,11 +1,13 @@
 //! Retention of logs and artifacts of deployments. The deployments themselves are never deleted.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{DeploymentId, OrganizationId, StepRunId};
 
 use crate::object::log_folder;
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
+#[boxed_futures]
 impl Store {
     /// Removes the logs and artifacts of a deployment that ended more than `retention_days` ago. Returns
     /// false if this was already done, or the deployment continues. Objects are discarded in the same

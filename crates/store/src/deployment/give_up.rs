@@ -1,6 +1,7 @@
 //! Giving up: an operator or an admin ends a deployment or a stage without its runner. This does not stop
 //! what the runner does until its next request, which is rejected.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::deployment::{CancelCause, Canceled, CanceledStage, cancel, give_up_stage};
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::DeploymentId;
@@ -10,6 +11,7 @@ use crate::StoreError;
 use crate::deployment::person::{PersonColumns, PersonRecord};
 use crate::transaction::OrgTransaction;
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Ends the newest attempt of a stage immediately. Stages that need it are skipped, and the others
     /// continue.

@@ -1,6 +1,7 @@
 //! Deployments of sessions. They are created as `queued`, wait for their environment's work slot (only the
 //! deployment that has it acts on the environment), and end with their session.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::deployment::{CancelCause, Canceled, DeploymentStatus, Purpose, Reason, cancel};
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::{DeploymentId, SessionId};
@@ -32,6 +33,7 @@ impl<'a> DeploymentEventData<'a> {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Creates a deployment of the session that holds the locked environment. Without the slot it waits, and
     /// supersedes an earlier deployment of its session that still waits.

@@ -1,11 +1,13 @@
 //! Records of attempts and their steps, as they are read for the API.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::deployment::{JobStatus, Reason, StepStatus};
 use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, StepRunId};
 use jiff::Timestamp;
 
 use super::stage_record::time;
 use crate::error::{parse_column, parse_nullable_column};
+use crate::job::JobInput;
 use crate::{Store, StoreError};
 
 /// An attempt of a stage.
@@ -22,6 +24,8 @@ pub struct JobRecord {
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
     pub lease_expires_at: Option<Timestamp>,
+    /// What it got that other jobs have left, by kind and name.
+    pub inputs: Vec<JobInput>,
     pub steps: Vec<StepRecord>,
 }
 
@@ -42,6 +46,7 @@ pub struct StepRecord {
     pub ended_at: Option<Timestamp>,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the attempts of a deployment's stages, or of one of them, with their steps, oldest first.
     pub async fn job_records(
@@ -51,11 +56,14 @@ impl Store {
         stage: Option<&str>,
     ) -> Result<Vec<JobRecord>, StoreError> {
         let rows = sqlx::query!(
-            "select id, stage_key, attempt, status, reason, detail, runner_name, queued_at, started_at, ended_at,
-                    lease_expires_at
+            r#"select id, stage_key, attempt, status, reason, detail, runner_name, queued_at, started_at, ended_at,
+                    lease_expires_at,
+                    (select coalesce(jsonb_agg(jsonb_build_object('kind', i.kind, 'name', i.name, 'stage', i.stage_key,
+                         'pool', i.pool, 'zone', i.zone, 'sha256', i.sha256) order by i.kind, i.name), '[]')
+                     from job_inputs i where i.organization_id = $1 and i.job_id = jobs.id) as "inputs!"
              from jobs
              where organization_id = $1 and deployment_id = $2 and ($3::text is null or stage_key = $3)
-             order by id limit 1000",
+             order by id limit 1000"#,
             organization.uuid(),
             deployment.uuid(),
             stage,
@@ -87,6 +95,10 @@ impl Store {
                 started_at: time(row.started_at),
                 ended_at: time(row.ended_at),
                 lease_expires_at: time(row.lease_expires_at),
+                inputs: serde_json::from_value(row.inputs).map_err(|error| StoreError::Unreadable {
+                    column: "job_inputs",
+                    value: error.to_string(),
+                })?,
                 steps: Vec::new(),
             });
         }

@@ -4,8 +4,6 @@
 mod action;
 mod advance;
 mod cleanup;
-#[cfg(test)]
-mod column_checks;
 mod definition;
 mod environment_end;
 mod event_view;
@@ -14,13 +12,14 @@ pub(crate) mod final_statuses;
 mod gates;
 mod give_up;
 mod in_session;
+mod input_refusal;
 mod job_record;
-mod list;
+pub(crate) mod list;
 mod named_branch;
 pub(crate) mod new_deployment;
 mod ownership;
 mod person;
-mod planning;
+pub(crate) mod planning;
 mod pool_restriction;
 mod record;
 mod room;

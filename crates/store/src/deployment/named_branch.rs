@@ -1,11 +1,13 @@
 //! The branch that a caller names for a deployment in a session. Conditions use it when the deployment is
 //! planned, and every job has to prove it.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{DeploymentId, SessionId};
 
 use crate::StoreError;
 use crate::transaction::OrgTransaction;
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Sets the branch of a deployment that was created in this transaction.
     pub async fn set_branch(&mut self, deployment: DeploymentId, branch: &str) -> Result<(), StoreError> {

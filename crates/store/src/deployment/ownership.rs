@@ -1,5 +1,6 @@
 //! The owner of a deployment. The right to change the deployment depends on it.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::deployment::Purpose;
 use greenroom_domain::id::{DeploymentId, PipelineId, SessionId, TokenId, UserId};
 use greenroom_domain::owner::{Owner, ServiceToken};
@@ -33,6 +34,7 @@ impl SessionOwner {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Locks the rows of a deployment and its environment, and then reads the session.
     pub async fn lock_ownership(

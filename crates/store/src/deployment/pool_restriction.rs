@@ -77,7 +77,8 @@ impl OrgTransaction {
         Ok(())
     }
 
-    /// Ends a job that waits for a runner, if its pool no longer takes it. Returns whether it was ended.
+    /// Ends a job that waits for a runner, if its pool no longer takes it or what it would get. Returns whether it was
+    /// ended.
     pub(crate) async fn refuse_restricted_job(
         &mut self,
         deployment: &LockedDeployment,
@@ -88,8 +89,9 @@ impl OrgTransaction {
         }
         let organization = self.organization();
         let row = sqlx::query!(
-            "select j.stage_key, p.pipelines, p.environments
+            "select j.stage_key, s.needs, p.name, p.pipelines, p.environments
              from jobs j join runner_pools p on p.organization_id = $1 and p.id = j.pool_id
+             join stages s on s.organization_id = $1 and s.deployment_id = j.deployment_id and s.key = j.stage_key
              where j.organization_id = $1 and j.id = $2 and j.status = 'queued'",
             organization,
             job.uuid(),
@@ -99,19 +101,28 @@ impl OrgTransaction {
         let Some(row) = row else { return Ok(false) };
         let definition = self.definition_of(deployment.pipeline_id, deployment.definition_version()).await?;
         let pool = restriction(row.pipelines, row.environments);
-        if deployment.refused_by(&pool, &definition, &row.stage_key).is_none() {
+        let restricted = self.restricted_pools().await?;
+        let (reason, detail) = if deployment.refused_by(&pool, &definition, &row.stage_key).is_some() {
+            (Reason::PoolRestricted, None)
+        } else if let Some(stage) = definition.stage(&row.stage_key)
+            && let Some(detail) =
+                self.refused_input(deployment.id, stage, &row.name, &row.needs, &restricted).await?
+        {
+            (Reason::InputRefused, Some(detail))
+        } else {
             return Ok(false);
-        }
+        };
         sqlx::query!(
             "with ended as (
-                 update jobs set status = 'failed', reason = $4, ended_at = clock_timestamp()
+                 update jobs set status = 'failed', reason = $4, detail = $5, ended_at = clock_timestamp()
                  where organization_id = $1 and id = $2
              )
              insert into wakes (organization_id, deployment_id) values ($1, $3)",
             organization,
             job.uuid(),
             deployment.id.uuid(),
-            Reason::PoolRestricted.as_str(),
+            reason.as_str(),
+            detail,
         )
         .execute(self.connection())
         .await?;
@@ -119,7 +130,7 @@ impl OrgTransaction {
         Ok(true)
     }
 
-    async fn restricted_pools(&mut self) -> Result<HashMap<String, Restriction>, StoreError> {
+    pub(crate) async fn restricted_pools(&mut self) -> Result<HashMap<String, Restriction>, StoreError> {
         let organization = self.organization();
         let rows = sqlx::query!(
             "select name, pipelines, environments from runner_pools

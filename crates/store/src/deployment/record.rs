@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::deployment::{
     BlockerInput, ConcurrencyLimit, DeploymentStatus, Purpose, Reason, Trigger, WaitingOn, ends_by,
     is_limited, waiting_on,
@@ -46,6 +47,8 @@ pub struct DeploymentRecord {
     pub ended_at: Option<Timestamp>,
     /// When its logs and artifacts were removed.
     pub expired_at: Option<Timestamp>,
+    /// The lasting environments that it has not deployed to because conditions saw no branch, if it has succeeded.
+    pub skipped_environments: Vec<String>,
     /// Everything that blocks the deployment.
     pub waiting_on: Vec<WaitingOn>,
     /// How many runners of a pool take jobs now, for the pools of its queued stages.
@@ -94,6 +97,8 @@ pub(super) struct Row {
     /// How many deployments are ahead of this one under that limit: those at work, and the older ones that wait for
     /// room. Null for a deployment that is not `queued`, and for a teardown.
     pub(super) ahead: Option<i64>,
+    /// Null if the deployment has not succeeded, or is not of the whole pipeline.
+    pub(super) skipped_environments: Option<Vec<String>>,
 }
 
 impl Row {
@@ -141,6 +146,7 @@ impl Row {
             started_at: time(self.started_at),
             ended_at: time(self.ended_at),
             expired_at: time(self.expired_at),
+            skipped_environments: self.skipped_environments.unwrap_or_default(),
         })
     }
 }
@@ -187,7 +193,14 @@ macro_rules! record_query {
                                  or o.status = 'waiting' and o.id < d.id and o.cancel_reason is null
                                     and exists (select 1 from stages s
                                         where s.organization_id = $1 and s.deployment_id = o.id
-                                          and s.status = 'waiting' and s.blocker ->> 'kind' = 'concurrency'))) end as ahead
+                                          and s.status = 'waiting' and s.blocker ->> 'kind' = 'concurrency'))) end as ahead,
+                      case when d.status = 'succeeded' and d.purpose = 'pipeline' and exists (
+                          select from stages s
+                          where s.organization_id = $1 and s.deployment_id = d.id and s.reason = 'branch_unknown') then (
+                          select array_agg(distinct s.environment) filter (where s.environment is not null) from stages s
+                          where s.organization_id = $1 and s.deployment_id = d.id and s.status = 'skipped'
+                            and s.reason in ('branch_unknown', 'upstream_skipped')
+                          having bool_or(s.reason = 'branch_unknown')) end as skipped_environments
                from "# + $from + r#"
                join pipelines p on p.organization_id = $1 and p.id = d.pipeline_id
                left join environments e on e.organization_id = $1 and e.id = d.environment_id
@@ -200,6 +213,7 @@ macro_rules! record_query {
 
 pub(super) use record_query;
 
+#[boxed_futures]
 impl Store {
     pub(super) async fn with_stages(
         &self,
@@ -226,6 +240,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     async fn with_stages(&mut self, rows: Vec<Row>) -> Result<Vec<DeploymentRecord>, StoreError> {
         let organization = self.organization();

@@ -5,6 +5,7 @@
 //! transaction takes after all of its row locks. So a deployment that starts and one that ends never count
 //! deployments concurrently.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::deployment::{ConcurrencyLimit, LIMITED_PURPOSES, Purpose, is_limited};
 use greenroom_domain::id::PipelineId;
 
@@ -13,6 +14,7 @@ use crate::deployment::advance::LockedDeployment;
 use crate::deployment::final_statuses::query_with_final_statuses;
 use crate::transaction::OrgTransaction;
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Returns whether the limit admits this deployment now: fewer than the limit are at work or are older and wait for
     /// room.
@@ -184,22 +186,5 @@ impl OrgTransaction {
         .execute(self.connection())
         .await?;
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use greenroom_domain::deployment::{DeploymentStatus, is_at_work};
-
-    #[test]
-    fn the_statuses_that_count_are_those_of_the_domain() {
-        let at_work = DeploymentStatus::ALL
-            .iter()
-            .filter(|status| is_at_work(**status))
-            .map(|status| format!("'{status}'"));
-        let list = format!("status in ({})", at_work.collect::<Vec<_>>().join(", "));
-        let files =
-            [include_str!("room.rs"), include_str!("record.rs"), include_str!("../system/watchdog.rs")];
-        assert!(files.iter().all(|text| text.contains(&list)), "{list}");
     }
 }

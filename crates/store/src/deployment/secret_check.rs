@@ -95,16 +95,17 @@ impl OrgTransaction {
 
 impl LockedDeployment {
     /// Returns the keys of the stages that have not begun and whose outcome is open.
-    fn unplanned_stages(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn unplanned_stages(&self) -> impl Iterator<Item = &str> {
         let is_open =
             |stage: &&Stage| stage.status == StageStatus::Pending && stage.planned_outcome.is_none();
         self.state.stages.iter().filter(is_open).map(|stage| stage.key.as_str())
     }
 
-    fn plan_failure(&mut self, key: &str, reason: Reason, detail: String) {
+    /// Plans the failure of a stage, which is only valid for this transaction.
+    pub(super) fn plan_failure(&mut self, key: &str, reason: Reason, detail: String) {
         if let Some(stage) = self.state.stages.iter_mut().find(|stage| stage.key == key) {
             stage.planned_outcome = Some((StageStatus::Failed, reason));
-            self.secret_details.insert(key.to_owned(), detail);
+            self.failure_details.insert(key.to_owned(), detail);
         }
     }
 
@@ -131,14 +132,13 @@ impl LockedDeployment {
         }
     }
 
-    /// Removes the planned outcomes that [`OrgTransaction::check_secrets`] has set and that were not used: they
-    /// are only valid for this transaction.
-    pub(super) fn lift_secret_failures(&mut self) {
+    /// Removes the failures that were planned in this transaction and not used.
+    pub(super) fn lift_planned_failures(&mut self) {
         for stage in &mut self.state.stages {
-            if self.secret_details.contains_key(&stage.key) {
+            if self.failure_details.contains_key(&stage.key) {
                 stage.planned_outcome = None;
                 if stage.status == StageStatus::Pending {
-                    self.secret_details.remove(&stage.key);
+                    self.failure_details.remove(&stage.key);
                 }
             }
         }

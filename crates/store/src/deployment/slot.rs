@@ -2,6 +2,7 @@
 //! machine (`work_slot`) decides who gets it, who is next, and what is superseded; this module reads the slot
 //! and writes the result.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::deployment::Purpose;
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::{DeploymentId, EnvironmentId, SessionId};
@@ -14,6 +15,7 @@ use crate::error::parse_column;
 use crate::lock::LockedEnvironment;
 use crate::transaction::{Actor, OrgTransaction};
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Assigns the environment's work slot to the next deployment, because this one has ended. The caller has
     /// locked the environment's row.

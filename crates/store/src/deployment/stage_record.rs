@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::deployment::{
     ApprovalProgress, AttemptTimes, Blocker, LiveStage, Reason, StageStatus, deadline,
 };
@@ -168,6 +169,7 @@ macro_rules! stage_query {
     };
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the stages of a deployment, in the order of the definition.
     pub async fn stage_records(

@@ -1,5 +1,6 @@
 //! The good runs that a failed step is compared with.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{JobId, OrganizationId, StepRunId};
 
 use super::compared::ComparedStep;
@@ -17,6 +18,7 @@ pub struct Baseline {
     pub log_bytes: u64,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns good runs of a step: those of the same environment first, then those of environments of
     /// the same template, then others; and those with the same script before others.

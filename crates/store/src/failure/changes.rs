@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::definition::{Definition, Stage};
 use greenroom_domain::id::{DeploymentId, JobId, OrganizationId};
 use jiff::Timestamp;
@@ -47,6 +48,7 @@ struct ComparedJob {
     images: BTreeMap<String, String>,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the changes since the last good attempt; `None` if there is none.
     pub async fn failure_changes(

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::failure::{Because, Category, Evidence, Verdict};
 use greenroom_domain::id::JobId;
@@ -34,6 +35,7 @@ pub struct Collected {
     pub good_job: Option<JobId>,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the fingerprint and the last good attempt that were stored with the evidence.
     pub async fn stored_fingerprint(

@@ -1,5 +1,6 @@
 //! The commits between the last good run and a failure.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::failure::CommitList;
 use greenroom_domain::id::JobId;
 use serde_json::json;
@@ -15,6 +16,7 @@ pub struct CommitRange {
     pub to: String,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the commits to compare; `None` if they are the same, or the pipeline has no repository.
     pub async fn commits_since(

@@ -1,5 +1,6 @@
 //! The history around a failure, from which its verdict is decided.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::deployment::StageStatus;
 use greenroom_domain::failure::{Changed, History};
 use greenroom_domain::id::{JobId, OrganizationId};
@@ -11,6 +12,7 @@ use crate::{Store, StoreError};
 /// A failure of an environment, rather than of a change, is assumed after this many commits of others failed.
 const FAILED_COMMITS_OF_OTHERS: i64 = 3;
 
+#[boxed_futures]
 impl Store {
     /// Reads the history of a failure with this fingerprint. `good_job` is the last good attempt before it.
     pub async fn failure_history(

@@ -1,5 +1,6 @@
 //! What is remembered of failures with the same fingerprint: how often, since when, and what ended the last one.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::failure::EndKind;
 use greenroom_domain::id::{DeploymentId, OrganizationId, UserId};
 use greenroom_domain::token_grant::PipelineLimit;
@@ -37,6 +38,7 @@ pub struct FailureNote {
     pub written_at: Timestamp,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns what is remembered of a fingerprint in these pipelines. What ended it is that of the last failure before `before`.
     pub async fn known_failure(

@@ -1,5 +1,6 @@
 //! Lists of failures.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, PipelineId};
 use greenroom_domain::token_grant::PipelineLimit;
 use jiff::Timestamp;
@@ -21,6 +22,7 @@ pub struct FailureFilter {
     pub within: PipelineLimit,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the failures that match the filter, newest first.
     pub async fn failure_records(

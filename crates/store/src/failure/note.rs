@@ -1,5 +1,6 @@
 //! Notes of members about failures with the same fingerprint.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::event::{EventType, NewEvent};
 use serde_json::json;
 
@@ -8,6 +9,7 @@ use crate::StoreError;
 use crate::deployment::PersonColumns;
 use crate::transaction::OrgTransaction;
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Writes the note about a fingerprint, or deletes it if the text is empty. Returns the note, or `None` if there
     /// is no such failure.

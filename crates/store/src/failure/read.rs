@@ -1,5 +1,6 @@
 //! Reads failures with their evidence.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::deployment::{Reason, StageStatus};
 use greenroom_domain::failure::{Because, Category, Evidence, VerdictKind};
 use greenroom_domain::id::{DeploymentId, FailureId, JobId, OrganizationId, PipelineId, StepRunId, UserId};
@@ -143,6 +144,7 @@ macro_rules! failure_query {
     };
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the failures of a deployment with their evidence, in the order of their stages and attempts: only
     /// the newest attempt of each stage, unless one step is named.

@@ -1,5 +1,6 @@
 //! Reads a step that is still running, to compare it with good runs.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{DeploymentId, OrganizationId, PipelineId, StepRunId};
 use jiff::Timestamp;
 
@@ -37,6 +38,7 @@ impl RunningStep {
     }
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns a step of a deployment; `None` if it is not running.
     pub async fn running_step(

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, StepRunId};
 use jiff::Timestamp;
 
@@ -10,6 +11,7 @@ use crate::{Store, StoreError};
 /// A log in more pieces than this is not silent for long.
 const MAX_SEGMENTS: i64 = 10_000;
 
+#[boxed_futures]
 impl Store {
     /// Returns the longest time between two pieces of a step's log, or between its last piece and the step's end; that of
     /// a running step up to `now`.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::environment::LockCommand;
 use greenroom_domain::fix::{DeploymentOutcome, FixReason, FixStatus, Next, Observed};
 use greenroom_domain::id::DeploymentId;
@@ -14,6 +15,7 @@ use crate::lock::{LockedEnvironment, NewSession};
 use crate::transaction::OrgTransaction;
 use crate::{Store, StoreError};
 
+#[boxed_futures]
 impl Store {
     /// Reads how the current deployment has ended, and does what `domain/fix` decides: waits, deploys the fix, or ends the
     /// session with the work in it.

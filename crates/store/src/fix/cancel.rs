@@ -1,5 +1,6 @@
 //! Cancels fixes.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::event::EventType;
 use greenroom_domain::fix::{FixReason, FixStatus};
 
@@ -13,6 +14,7 @@ pub enum CancelOutcome {
     NotCancelable(FixStatus),
 }
 
+#[boxed_futures]
 impl Command {
     /// Cancels a fix and ends its session in one transaction.
     pub async fn cancel_fix(&mut self, fix: &FixRecord) -> Result<CancelOutcome, StoreError> {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::environment::LockCommand;
 use greenroom_domain::fix::{FixReason, FixStatus, MAX_WORK};
 use greenroom_domain::id::{DeploymentId, PipelineId, SessionId};
@@ -27,6 +28,7 @@ pub(super) const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// So often the commit must have failed in the same way to be deployed no more.
 const KNOWN_RED: i64 = 2;
 
+#[boxed_futures]
 impl Store {
     /// Claims a free environment for a fix and deploys the failing commit there, or the fix if the failure is known well
     /// enough. If none is free, the fix waits.
@@ -102,6 +104,7 @@ impl Command {
             lineage: &lineage,
             kind: principal.token_kind,
             terms: LeaseTerms { length, max_length: length },
+            max_stay: locked.max_stay,
             can_force: false,
             places: 0,
             is_at_session_limit,

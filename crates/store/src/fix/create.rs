@@ -1,5 +1,6 @@
 //! Requests of fixes.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::event::EventType;
 use greenroom_domain::fix::{FixStatus, MAX_WAIT};
 use greenroom_domain::id::{AnalysisId, DeploymentId, FailureId, FixId, PipelineId};
@@ -34,6 +35,7 @@ pub struct NewFix<'a> {
     pub web_url: Option<&'a str>,
 }
 
+#[boxed_futures]
 impl Command {
     pub async fn failure_of_analysis(
         &mut self,

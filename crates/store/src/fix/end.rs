@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::fix::{FixReason, FixStatus};
 
 use super::due::DueFix;
 use super::write::FixUpdate;
 use crate::{Store, StoreError};
 
+#[boxed_futures]
 impl Store {
     /// Ends a fix and its session in one transaction.
     pub async fn end_fix(

@@ -1,5 +1,6 @@
 //! What proves a fix, for the text of its pull request.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::failure::Evidence;
 use greenroom_domain::id::DeploymentId;
 use serde_json::Value;
@@ -29,6 +30,7 @@ pub struct FixProofs {
     pub repository: Option<String>,
 }
 
+#[boxed_futures]
 impl Store {
     pub async fn fix_proofs(&self, due: &DueFix) -> Result<FixProofs, StoreError> {
         let fix = &due.fix;

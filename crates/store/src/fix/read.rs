@@ -1,5 +1,6 @@
 //! Reads fixes.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::fix::{FixProgress, FixReason, FixStatus};
 use greenroom_domain::id::{
     AnalysisId, DeploymentId, EnvironmentId, FailureId, FixId, OrganizationId, PipelineId, SessionId, UserId,
@@ -165,6 +166,7 @@ impl FixRow {
     }
 }
 
+#[boxed_futures]
 impl Store {
     pub async fn fix(
         &self,
@@ -205,6 +207,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Returns a fix as this transaction sees it.
     pub async fn fix(&mut self, id: FixId) -> Result<Option<FixRecord>, StoreError> {

@@ -1,9 +1,11 @@
 //! Records how the last call of a forge went.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{ForgeId, OrganizationId};
 
 use crate::{Store, StoreError};
 
+#[boxed_futures]
 impl Store {
     /// Records a call: when it was, and why it failed. A call with an address or a credential that was replaced in the
     /// meantime does not count: `revision` is that of the record that was used.

@@ -1,38 +1,43 @@
 //! The credentials of forges that a new data key has to seal again.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{ForgeId, OrganizationId};
 use greenroom_domain::secret::SealedValue;
 
+use crate::organization_key::SealedBy;
 use crate::{Store, StoreError};
 
-/// A credential that a retired data key seals, with what it is bound to.
+/// A credential that a data key seals, with what it is bound to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StaleForgeCredential {
+pub struct SealedForgeCredential {
     pub forge: ForgeId,
     pub address: String,
     pub value: SealedValue,
 }
 
+#[boxed_futures]
 impl Store {
-    /// Returns credentials of an organization that a retired data key seals, a few at a time.
-    pub async fn stale_forge_credentials(
+    /// Returns credentials of an organization that such a data key seals, a few at a time.
+    pub async fn sealed_forge_credentials(
         &self,
         organization: OrganizationId,
+        sealed_by: SealedBy,
         limit: i64,
-    ) -> Result<Vec<StaleForgeCredential>, StoreError> {
+    ) -> Result<Vec<SealedForgeCredential>, StoreError> {
         let rows = sqlx::query!(
             "select f.id, f.address, f.credential_key_id, f.credential_nonce, f.credential_sealed
              from forges f
              join organization_keys k on k.organization_id = $1 and k.id = f.credential_key_id
-                 and k.retired_at is not null
+                 and ($3 or k.retired_at is not null)
              where f.organization_id = $1
              order by f.id limit $2",
             organization.uuid(),
             limit,
+            sealed_by.is_any(),
         )
         .fetch_all(&self.pool())
         .await?;
-        let rows = rows.into_iter().map(|row| StaleForgeCredential {
+        let rows = rows.into_iter().map(|row| SealedForgeCredential {
             forge: row.id.into(),
             address: row.address,
             value: SealedValue {
@@ -49,7 +54,7 @@ impl Store {
     pub async fn reseal_forge_credential(
         &self,
         organization: OrganizationId,
-        before: &StaleForgeCredential,
+        before: &SealedForgeCredential,
         after: &SealedValue,
     ) -> Result<bool, StoreError> {
         let done = sqlx::query!(

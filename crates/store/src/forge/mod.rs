@@ -10,7 +10,7 @@ use greenroom_domain::id::{ForgeId, UserId};
 use greenroom_domain::secret::SealedValue;
 use jiff::Timestamp;
 
-pub use self::credential::StaleForgeCredential;
+pub use self::credential::SealedForgeCredential;
 pub use self::write::{ForgeContent, NewForge};
 use crate::StoreError;
 use crate::error::parse_column;

@@ -1,5 +1,6 @@
 //! Reads forges.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::forge::{ForgeRepository, serving};
 use greenroom_domain::id::OrganizationId;
 
@@ -21,6 +22,7 @@ macro_rules! forge_query {
     };
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns a page of forges, ordered by name.
     pub async fn forges(
@@ -68,6 +70,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     /// Returns a forge, and locks its row.
     pub async fn forge_for_update(&mut self, name: &str) -> Result<Option<ForgeRecord>, StoreError> {

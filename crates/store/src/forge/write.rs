@@ -1,5 +1,6 @@
 //! Creates, changes and deletes forges.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::forge::{ForgeKind, RepositoryPattern};
 use greenroom_domain::id::ForgeId;
 use greenroom_domain::secret::SealedValue;
@@ -29,6 +30,7 @@ pub struct NewForge<'a> {
     pub credential: &'a SealedValue,
 }
 
+#[boxed_futures]
 impl Command {
     /// Returns the number of forges. Takes an advisory lock, so that no concurrent transaction adds one.
     pub async fn lock_forge_count(&mut self) -> Result<i64, StoreError> {

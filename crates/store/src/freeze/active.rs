@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{FreezeId, OrganizationId, PipelineId};
 use jiff::Timestamp;
 use sqlx::PgConnection;
@@ -70,6 +71,7 @@ pub(crate) async fn active_freezes(
     ActiveFreezes::new(rows, now)
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Returns the freeze that holds in each of the pipeline's lasting environments; of several the one that ends
     /// last. Until the end of this transaction, no freeze of the organization is created, changed or ended.

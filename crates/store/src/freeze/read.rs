@@ -1,5 +1,6 @@
 //! Reads freezes for the API.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{FreezeId, OrganizationId};
 use jiff::Timestamp;
 
@@ -21,6 +22,7 @@ macro_rules! freeze_query {
     };
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the freezes that are not ended, ordered by name, and the time of the database.
     pub async fn freezes(
@@ -67,6 +69,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     pub async fn freeze_for_update(&mut self, id: FreezeId) -> Result<Option<FreezeRecord>, StoreError> {
         let organization = self.organization();

@@ -1,6 +1,7 @@
 //! Creates, changes and ends freezes. Each change wakes up the deployments that wait before a lasting environment:
 //! the freeze may have been the reason, or be the reason from now on.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::freeze::{Reach, Schedule};
 use greenroom_domain::id::{FreezeId, PipelineId};
 use serde_json::json;
@@ -18,6 +19,7 @@ pub struct FreezeContent {
     pub schedule: Schedule,
 }
 
+#[boxed_futures]
 impl Command {
     pub async fn create_freeze(
         &mut self,

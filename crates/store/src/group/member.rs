@@ -1,6 +1,7 @@
 //! Members of groups. Only members of the organization can be members of its groups: the rows of a member are
 //! deleted with the membership (`store/member.rs`).
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{GroupId, OrganizationId, UserId};
 use jiff::Timestamp;
 
@@ -33,6 +34,7 @@ impl From<Row> for GroupMemberRecord {
     }
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the members of a group, ordered by their ids.
     pub async fn group_members(
@@ -69,6 +71,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     pub async fn group_member_count(&mut self, group: GroupId) -> Result<i64, StoreError> {
         let organization = self.organization();

@@ -1,11 +1,13 @@
 //! Reads groups for the API.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{GroupId, OrganizationId};
 
 use super::{GroupRecord, Row};
 use crate::page::{MAX_COUNT, Page, PageResult, Total};
 use crate::{Command, Store, StoreError};
 
+#[boxed_futures]
 impl Store {
     /// Returns the groups that are not deleted, ordered by name.
     pub async fn groups(
@@ -55,6 +57,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     /// Returns a group, also if it was deleted, and locks its row.
     pub async fn group_for_update(&mut self, id: GroupId) -> Result<Option<GroupRecord>, StoreError> {

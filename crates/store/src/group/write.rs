@@ -1,10 +1,12 @@
 //! Creates, changes and deletes groups.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::GroupId;
 
 use super::{GroupRecord, Row};
 use crate::{Command, StoreError};
 
+#[boxed_futures]
 impl Command {
     /// Returns the number of groups. Takes an advisory lock, so that no concurrent transaction adds one.
     pub async fn lock_group_count(&mut self) -> Result<i64, StoreError> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::definition::Definition;
 use greenroom_domain::deployment::{BranchProof, Purpose, required_proof};
 use greenroom_domain::event::EventType;
@@ -58,6 +59,7 @@ pub struct AssignedStep {
     pub name: String,
 }
 
+#[boxed_futures]
 impl Store {
     /// Assigns a job to a runner. Returns `None` if it is no longer queued, or if its pool was restricted in
     /// the meantime and does not take it.
@@ -116,6 +118,11 @@ impl Store {
         let runner = Actor::Runner { id: credentials.runner.id, name: credentials.runner.name.clone() };
         transaction.record_progress_event(&locked, (&runner, EventType::StageStarted), stage, None).await?;
         let assignment = transaction.job_assignment(credentials.job, deployment).await?;
+        let artifacts: Vec<uuid::Uuid> =
+            assignment.artifacts.iter().map(|artifact| artifact.id.uuid()).collect();
+        if !artifacts.is_empty() {
+            transaction.record_artifact_inputs(credentials.job, deployment, &artifacts).await?;
+        }
         if assignment.repository.is_some() && assignment.proof.is_some() {
             transaction.require_branch_proof(credentials.job).await?;
         }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::deployment::{AttemptReport, JobStatus, Reason, StepStatus, attempt_outcome};
 
 use super::JobCredentials;
@@ -40,6 +41,7 @@ pub struct CompletedJob {
     pub other_commit: Option<String>,
 }
 
+#[boxed_futures]
 impl Store {
     /// Ends a job. Its outcome is derived from the results of its steps and the report. Returns `None` if the
     /// credentials are not valid.

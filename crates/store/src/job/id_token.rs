@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::definition::Stage;
 use greenroom_domain::id::StepRunId;
 use greenroom_domain::id_token::{StepIdentity, TokenEnvironment};
@@ -33,6 +34,7 @@ pub enum IdTokenOutcome {
     FenceOutdated,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns what the new tokens of a running step claim, unless its fence or lease is stale. A step of a
     /// canceled job gets them too, because it may use them to clean up.

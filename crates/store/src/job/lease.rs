@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::deployment::Reason;
 
 use super::JobCredentials;
@@ -18,6 +19,7 @@ pub struct HeartbeatResult {
     pub task_token: Option<Vec<u8>>,
 }
 
+#[boxed_futures]
 impl Store {
     /// Renews a job's lease. Returns `None` if the job is no longer assigned to this runner. The lease is not
     /// renewed beyond the job's limit, so that a job that is overdue, or was canceled and does not end, loses

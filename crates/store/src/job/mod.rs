@@ -5,6 +5,7 @@ mod assign;
 mod checkout;
 mod complete;
 mod id_token;
+mod input;
 mod lease;
 mod refused_start;
 mod step;
@@ -21,6 +22,7 @@ pub use self::assign::{AssignedStep, JobAssignment, JobEnvironment};
 pub use self::checkout::CheckoutOutcome;
 pub use self::complete::{CompletedJob, JobReport};
 pub use self::id_token::{IdTokenOutcome, RequestedIdTokens};
+pub use self::input::JobInput;
 pub use self::lease::HeartbeatResult;
 pub use self::refused_start::RefusedStart;
 pub use self::step::{AcceptedStart, StepEndOutcome, StepResult, StepStartOutcome};
@@ -84,6 +86,7 @@ pub(crate) use authenticated_step_query;
 pub(crate) struct AuthenticatedJob {
     pub(crate) deployment_id: DeploymentId,
     pub(crate) pipeline_id: PipelineId,
+    pub(crate) definition_version: i32,
     pub(crate) stage: String,
 }
 
@@ -96,7 +99,7 @@ impl OrgTransaction {
     ) -> Result<Option<AuthenticatedJob>, StoreError> {
         let organization = self.organization();
         let row = sqlx::query!(
-            "select j.deployment_id, j.stage_key, d.pipeline_id
+            "select j.deployment_id, j.stage_key, d.pipeline_id, d.definition_version
              from jobs j join deployments d on d.organization_id = $1 and d.id = j.deployment_id
              where j.organization_id = $1 and j.id = $2 and j.runner_id = $3 and j.secret_hash = $4
                and j.status = 'running' for share of j",
@@ -110,6 +113,7 @@ impl OrgTransaction {
         Ok(row.map(|row| AuthenticatedJob {
             deployment_id: row.deployment_id.into(),
             pipeline_id: row.pipeline_id.into(),
+            definition_version: row.definition_version,
             stage: row.stage_key,
         }))
     }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use greenroom_domain::deployment::{JobStatus, Purpose, Reason, StepStatus};
+use greenroom_boxed_futures::boxed_futures;
+use greenroom_domain::deployment::{JobStatus, Purpose, Reason, StepStatus, step_may_start};
 use greenroom_domain::id::StepRunId;
 use greenroom_domain::output::{MAX_DEPLOYMENT_BYTES, VARIABLE_OVERHEAD_BYTES, variable_bytes};
 use sqlx::PgConnection;
@@ -23,6 +24,8 @@ pub enum StepStartOutcome {
     Canceled,
     /// The checkout has to prove a branch, and has not done so.
     Unproven,
+    /// A step before it has not succeeded.
+    OutOfOrder,
     /// The environment is held by another session now, or another deployment works in the lasting one.
     FenceOutdated,
     /// The stage may not begin in its lasting environment any more. The job has ended, and the stage waits.
@@ -48,6 +51,7 @@ pub struct AcceptedStart {
     transaction: OrgTransaction,
 }
 
+#[boxed_futures]
 impl AcceptedStart {
     pub async fn commit(self) -> Result<(), StoreError> {
         self.transaction.commit().await
@@ -68,6 +72,8 @@ pub struct StepResult {
 pub enum StepEndOutcome {
     Recorded,
     Gone,
+    /// The step has not started, so it can't have ended like this.
+    NotStarted,
     /// Only this many bytes of the step's log are stored.
     LogIncomplete(u64),
     /// With the outputs of this step, the outputs of the deployment would have this many bytes, which exceeds
@@ -75,6 +81,7 @@ pub enum StepEndOutcome {
     OutputsTooLarge(u64),
 }
 
+#[boxed_futures]
 impl Store {
     /// Lets a step start, unless its fence or lease is stale. Both are checked in the transaction that writes
     /// `running` and that reads its secrets. `image_digest` is the digest of the step's image, as reported by
@@ -121,7 +128,10 @@ impl Store {
                    returning s.position
                )
                select canceled as "canceled!", unproven as "unproven!", stage_key, pipeline_id, definition_version,
-                   (select position from step) as position from job"#,
+                   (select position from step) as position,
+                   array(select s.status from step_runs s where s.organization_id = $1 and s.job_id = $2
+                       and s.position < (select position from step) order by s.position) as "before!"
+               from job"#,
             organization,
             credentials.job.uuid(),
             credentials.runner.id.uuid(),
@@ -141,6 +151,10 @@ impl Store {
             return Ok(StepStartOutcome::Unproven);
         }
         let Some(position) = found.position else { return Ok(StepStartOutcome::Gone) };
+        let before = found.before.iter().map(|status| parse_column("step_runs.status", status));
+        if !step_may_start(&before.collect::<Result<Vec<_>, _>>()?) {
+            return Ok(StepStartOutcome::OutOfOrder);
+        }
         let definition =
             transaction.definition_of(found.pipeline_id.into(), found.definition_version).await?;
         let position: usize = from_column("step_runs.position", position)?;
@@ -325,6 +339,8 @@ async fn record_step_end(
 ) -> Result<StepEndOutcome, StoreError> {
     // A number that the column can't hold is not the length of the log, and neither is null.
     let log_bytes = i64::try_from(end.log_bytes).ok();
+    let from = StepStatus::ALL.iter().filter(|before| end.status.may_end_from(**before));
+    let from: Vec<String> = from.map(|before| before.as_str().to_owned()).collect();
     let row = sqlx::query!(
         r#"with found as (
                select s.status, s.log_bytes from step_runs s
@@ -336,7 +352,7 @@ async fn record_step_end(
                update step_runs s
                set status = $6, exit_code = $7, reason = $8, outputs = $9, ended_at = clock_timestamp()
                from found
-               where s.organization_id = $1 and s.id = $2 and found.status in ('running', 'pending')
+               where s.organization_id = $1 and s.id = $2 and found.status = any($11)
                  and found.log_bytes = $10
                returning s.id
            )
@@ -351,6 +367,7 @@ async fn record_step_end(
         end.reason,
         serde_json::json!(end.outputs),
         log_bytes,
+        &from,
     )
     .fetch_optional(connection)
     .await?;
@@ -360,6 +377,8 @@ async fn record_step_end(
         StepEndOutcome::Recorded
     } else if before.is_final() {
         StepEndOutcome::Gone
+    } else if !end.status.may_end_from(before) {
+        StepEndOutcome::NotStarted
     } else {
         StepEndOutcome::LogIncomplete(from_column("step_runs.log_bytes", row.log_bytes)?)
     })

@@ -1,5 +1,6 @@
 //! The archives of the steps of registries that a job may fetch: those that its definition has locked.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::OrganizationId;
 use greenroom_domain::step::StepDigest;
 
@@ -14,6 +15,7 @@ pub struct StepArchive {
     pub sha256: String,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the archive of a digest, if the version of the definition that the job's deployment runs has locked it.
     pub async fn step_archive_for(

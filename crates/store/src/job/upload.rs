@@ -1,6 +1,7 @@
 //! Whether a job may upload an archive (an artifact or a cache). This is checked before the first byte of an
 //! upload is stored, and again in the transaction that records the stored object.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::deployment::Purpose;
 
 use super::JobCredentials;
@@ -16,6 +17,7 @@ pub enum UploadPermission {
     FenceOutdated,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns whether a job may upload an archive now.
     pub async fn upload_permission(

@@ -1,6 +1,7 @@
 //! Who may deploy to lasting environments, by the rule `deploy` in the pipeline's definition. The decision is the
 //! domain's (`domain/deployment/deploy_rule.rs`).
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::definition::DeployRule;
 use greenroom_domain::deployment::{Deployer, deploy_rule, may_deploy};
 use greenroom_domain::id::{DeploymentId, PipelineId, UserId};
@@ -11,6 +12,7 @@ use crate::error::parse_column;
 use crate::role_grant::granted_roles;
 use crate::transaction::OrgTransaction;
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Returns those of the environments that the user may not deploy to. `versions` are the current version of the
     /// definition, and the one that the deployment was planned by.

@@ -1,5 +1,6 @@
 //! Holds of lasting environments: only deployments of the holder begin there.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::{PipelineId, UserId};
 use greenroom_domain::policy::{Action, is_allowed};
@@ -47,6 +48,7 @@ fn holder_roles() -> Vec<String> {
     Role::ALL.iter().filter(may_hold).map(|role| role.as_str().to_owned()).collect()
 }
 
+#[boxed_futures]
 impl Command {
     /// Holds an environment until a time. Replaces the caller's earlier hold, and for an admin that of another user.
     pub async fn hold_environment(

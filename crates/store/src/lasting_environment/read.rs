@@ -1,7 +1,9 @@
 //! Reads lasting environments for the API: what is live, which deployment works there, and what keeps others from it.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::definition::Environment;
 use greenroom_domain::id::{DeploymentId, OrganizationId, PipelineId, UserId};
+use greenroom_domain::text::CommitPrefix;
 use jiff::Timestamp;
 use sqlx::PgConnection;
 
@@ -67,7 +69,7 @@ pub struct LastingFilter<'a> {
     /// Environments of these pipelines, in this order.
     pub pipelines: &'a [PipelineId],
     /// The beginning of the live deployment's commit id.
-    pub commit_id: Option<&'a str>,
+    pub commit_id: Option<&'a CommitPrefix>,
 }
 
 struct Row {
@@ -96,6 +98,7 @@ struct Row {
     now: jiff_sqlx::Timestamp,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the lasting environments of current definitions that match the filter, in the order of the pipelines
     /// and of their definitions.
@@ -122,7 +125,7 @@ impl Store {
                ) counted"#,
             organization.uuid(),
             &pipelines,
-            filter.commit_id,
+            filter.commit_id.map(CommitPrefix::as_str),
             MAX_COUNT + 1,
         )
         .fetch_one(&mut *connection)
@@ -219,7 +222,7 @@ async fn read(
         organization.uuid(),
         &pipelines,
         name,
-        filter.commit_id,
+        filter.commit_id.map(CommitPrefix::as_str),
         page.limit,
         page.offset,
     )

@@ -1,6 +1,7 @@
 //! Applies a command to a locked environment. The domain's machine decides; each of its effects is written
 //! and recorded as an event.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::environment::{self, Applied, Effect, EnvironmentState, LockCommand};
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::{DeploymentId, SessionId};
@@ -17,6 +18,7 @@ use crate::lock::departure::departure;
 use crate::lock::write::{ClaimEvent, SessionEnding};
 use crate::transaction::{Actor, OrgTransaction};
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Settles a locked environment, which means that expired leases are recorded, and applies a command to
     /// it. A refused command changes nothing beyond the settling.
@@ -67,7 +69,7 @@ impl OrgTransaction {
     ) -> Result<(), StoreError> {
         let mut departures = Vec::new();
         for effect in effects {
-            if let Some(departure) = departure(command_context, *effect) {
+            if let Some(departure) = departure(command_context, *effect, environment.now) {
                 departures.push(departure);
                 continue;
             }

@@ -1,30 +1,34 @@
-//! Waiting sessions that the system ends: those without heartbeats, and those that may not hold the
+//! Waiting sessions that the system ends: those whose heartbeat timed out, and those that may not hold the
 //! environment at their turn. Any number of them takes one update, and their events are inserted together.
 
-use greenroom_domain::environment::{Effect, LockCommand};
+use greenroom_domain::environment::Effect;
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::session::SessionEnd;
+use jiff::Timestamp;
 
 use crate::StoreError;
 use crate::lock::LockedEnvironment;
 use crate::lock::context::LockCommandContext;
 use crate::transaction::{Actor, OrgTransaction};
 
-/// A waiting session that ends, and the reason if it is not a missing heartbeat.
+/// A waiting session that ends, and the reason if it is not the missing heartbeat of a program.
 type Departure = (uuid::Uuid, Option<&'static str>);
 
 /// Returns the departure if the effect is the end of a session that was waiting, and so has neither a lease
 /// nor deployments.
 ///
 /// A session that leaves the queue by its own command is not a departure. It is recorded with its actor.
-pub(super) fn departure(command_context: &LockCommandContext<'_>, effect: Effect) -> Option<Departure> {
+pub(super) fn departure(
+    command_context: &LockCommandContext<'_>,
+    effect: Effect,
+    now: Timestamp,
+) -> Option<Departure> {
     match effect {
         Effect::Skipped { session, why } => Some((session.uuid(), Some(why.reason()))),
-        Effect::Ended { session, end: SessionEnd::Canceled }
-            if command_context.before.queue.find(session).is_some()
-                && command_context.command != LockCommand::Release(session) =>
-        {
-            Some((session.uuid(), None))
+        Effect::Ended { session, end: SessionEnd::Canceled } => {
+            let waiter =
+                command_context.before.queue.find(session).filter(|waiter| !waiter.is_present(now))?;
+            Some((session.uuid(), waiter.timeout_reason()))
         }
         _ => None,
     }

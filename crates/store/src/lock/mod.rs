@@ -10,6 +10,8 @@ mod rights;
 mod session_limit;
 mod write;
 
+use greenroom_boxed_futures::boxed_futures;
+use greenroom_domain::absence::Absence;
 use greenroom_domain::environment::{self, EnvironmentState};
 use greenroom_domain::id::{EnvironmentId, PipelineId, SessionId, TokenId};
 use greenroom_domain::lease::Lease;
@@ -38,6 +40,8 @@ pub struct LockedEnvironment {
     pub force_reason_required: bool,
     /// Default and minimum of the grace time of a hand-over request, if the definition has one.
     pub handover_grace_seconds: Option<i64>,
+    /// How long a person keeps a place in the queue without a heartbeat.
+    pub max_stay: SignedDuration,
     pub default_lease_seconds: i64,
     pub longest_lease_seconds: i64,
     pub state: EnvironmentState,
@@ -72,6 +76,7 @@ struct Row {
     force_role: String,
     force_reason_required: bool,
     handover_grace_seconds: Option<i64>,
+    max_stay_seconds: i64,
     default_lease_seconds: i64,
     longest_lease_seconds: i64,
     fence: i64,
@@ -91,6 +96,7 @@ struct Row {
     handover_accepts: Option<bool>,
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     pub async fn lock_environment(
         &mut self,
@@ -101,7 +107,7 @@ impl OrgTransaction {
         let row = sqlx::query_as!(
             Row,
             "select id, pipeline_id, name, listed, force_role, force_reason_required, handover_grace_seconds,
-                    default_lease_seconds, longest_lease_seconds, fence,
+                    max_stay_seconds, default_lease_seconds, longest_lease_seconds, fence,
                     session_id, holder_id, owner_token_id, expires_at, max_expires_at, lease_seconds, confirmed, waiters, sessions,
                     handover_session_id, handover_due_at, handover_user_id, handover_token_id, handover_accepts
              from environments
@@ -126,7 +132,7 @@ impl OrgTransaction {
         let row = sqlx::query_as!(
             Row,
             "select id, pipeline_id, name, listed, force_role, force_reason_required, handover_grace_seconds,
-                    default_lease_seconds, longest_lease_seconds, fence,
+                    max_stay_seconds, default_lease_seconds, longest_lease_seconds, fence,
                     session_id, holder_id, owner_token_id, expires_at, max_expires_at, lease_seconds, confirmed, waiters, sessions,
                     handover_session_id, handover_due_at, handover_user_id, handover_token_id, handover_accepts
              from environments
@@ -178,6 +184,15 @@ impl OrgTransaction {
         } else {
             Queue::default()
         };
+        // Read after waiting for the row's lock, not before. A sweep that extends something of this environment locks its row
+        // first, so it is either recorded with all that it has extended, or not at all.
+        let clock =
+            sqlx::query!(r#"select clock_timestamp() as "now!", (select swept_at from sweeps) as swept_at"#)
+                .fetch_one(self.connection())
+                .await?;
+        let now = clock.now.to_jiff();
+        let absence = Absence::since(clock.swept_at.map(jiff_sqlx::Timestamp::to_jiff), now);
+        let state = EnvironmentState { lock: Lock { fence: row.fence, held }, queue };
         Ok(LockedEnvironment {
             id: row.id.into(),
             pipeline_id: pipeline,
@@ -186,11 +201,14 @@ impl OrgTransaction {
             force_role,
             force_reason_required: row.force_reason_required,
             handover_grace_seconds: row.handover_grace_seconds,
+            max_stay: SignedDuration::from_secs(row.max_stay_seconds),
             default_lease_seconds: row.default_lease_seconds,
             longest_lease_seconds: row.longest_lease_seconds,
-            state: EnvironmentState { lock: Lock { fence: row.fence, held }, queue },
-            // Read after waiting for the row's lock, not before.
-            now: self.now().await?,
+            state: match absence {
+                Some(absence) => state.after_absence(absence),
+                None => state,
+            },
+            now,
             sessions: row.sessions,
         })
     }

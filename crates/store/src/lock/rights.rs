@@ -1,6 +1,7 @@
 //! Current rights of waiting sessions, by the roles of their users in the organization and on the pipeline. They
 //! are read in the transaction that decides, after the environment's row is locked.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{EnvironmentId, PipelineId, TokenId, UserId};
 use greenroom_domain::lease::LeaseTerms;
 use greenroom_domain::owner::Owner;
@@ -16,6 +17,7 @@ use crate::error::parse_column;
 use crate::role_grant::{granted_roles, raisable_roles};
 use crate::transaction::OrgTransaction;
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Returns the queue with the current rights of each waiter.
     pub(super) async fn load_queue(
@@ -26,7 +28,7 @@ impl OrgTransaction {
         let organization = self.organization();
         let rows = sqlx::query!(
             r#"select s.id, s.user_id, s.user_kind, s.lease_seconds, s.longest_seconds, s.heard_at as "heard_at!",
-                      s.token_id, s.owner_token_id, m.role as "role?", t.max_sessions as "max_sessions?",
+                      s.stay_seconds, s.token_id, s.owner_token_id, m.role as "role?", t.max_sessions as "max_sessions?",
                       case when m.role = any($5) then array(select distinct g.role from user_grants g
                           where g.organization_id = $1 and g.pipeline_id = $4 and g.user_id = s.user_id) end as "granted?: Vec<String>",
                       case when b.id is null then t.allow_force else true end as "allow_force?"
@@ -64,6 +66,7 @@ impl OrgTransaction {
                     max_length: SignedDuration::from_secs(row.longest_seconds),
                 },
                 heartbeat_at: row.heard_at.to_jiff(),
+                timeout: SignedDuration::from_secs(row.stay_seconds),
                 rights: if is_at_limit { rights.at_session_limit() } else { rights },
             });
         }

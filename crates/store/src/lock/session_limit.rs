@@ -3,11 +3,13 @@
 
 use std::collections::HashSet;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{EnvironmentId, TokenId};
 
 use crate::transaction::OrgTransaction;
 use crate::{Command, StoreError};
 
+#[boxed_futures]
 impl Command {
     /// Returns whether the caller's token, or one that it was made by, holds as many sessions as it may in environments
     /// other than this one. Call this after the environment's row is locked.

@@ -7,7 +7,7 @@ use greenroom_domain::id::{SessionId, TokenId};
 use greenroom_domain::lease::Lease;
 use greenroom_domain::lock::OnSilence;
 use greenroom_domain::principal::Credential;
-use greenroom_domain::queue::Waiter;
+use greenroom_domain::queue::{Waiter, timeout_of};
 use greenroom_domain::session::SessionEnd;
 use jiff::Timestamp;
 
@@ -69,9 +69,9 @@ impl OrgTransaction {
             "insert into sessions
                  (organization_id, id, environment_id, ordinal, status, user_id, user_name, user_kind, context, commit_id,
                   lease_seconds, longest_seconds, fence, queued_at, heard_at, claimed_at, expires_at, max_expires_at,
-                  waiting, token_id, owner_token_id, token_name)
+                  waiting, token_id, owner_token_id, token_name, stay_seconds)
              values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14, $15, $16, $17, $13::bigint is null,
-                     $18, $19, $20)",
+                     $18, $19, $20, $21)",
             organization,
             session.uuid(),
             environment.id.uuid(),
@@ -92,6 +92,7 @@ impl OrgTransaction {
             new.credential.map(Credential::uuid),
             claim.owner.token.map(TokenId::uuid),
             new.token_name,
+            timeout_of(claim.kind, claim.max_stay).as_secs(),
         )
         .execute(self.connection())
         .await?;

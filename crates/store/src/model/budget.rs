@@ -1,5 +1,6 @@
 //! The budget of an organization: one row, whose lock serializes reservations. `domain/model/budget.rs` decides.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::OrganizationId;
 use greenroom_domain::model::budget::BudgetState;
 use jiff::Timestamp;
@@ -31,6 +32,7 @@ impl Row {
     }
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns what counts toward the limits of an organization today and this month.
     pub async fn model_usage(&self, organization: OrganizationId) -> Result<BudgetState, StoreError> {
@@ -52,6 +54,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Returns what counts toward the limits, and the time, without a lock.
     pub async fn model_usage_now(&mut self) -> Result<(BudgetState, Timestamp), StoreError> {

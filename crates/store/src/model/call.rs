@@ -1,5 +1,6 @@
 //! Calls of models. A call is reserved before anything is sent, and settled afterwards (`settle.rs`).
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{AnalysisId, FailureId, ModelCallId, OrganizationId};
 use greenroom_domain::model::budget::{Amount, Exhausted, Micros, Reservation, reserve};
 use jiff::Timestamp;
@@ -63,6 +64,7 @@ pub struct SettledCall {
     pub error: Option<String>,
 }
 
+#[boxed_futures]
 impl Store {
     /// Reserves a call within the organization's budget, in one transaction. Concurrent calls are reserved one after the other, so that
     /// all of them together stay within the limits.

@@ -7,6 +7,6 @@ mod settings;
 mod settle;
 
 pub use self::call::{ModelCallRecord, NewModelCall, NotReserved, SettledCall};
-pub use self::credential::StaleModelCredential;
+pub use self::credential::SealedModelCredential;
 pub use self::settings::ModelSettingsRecord;
 pub use self::settle::ModelCallResult;

@@ -1,5 +1,6 @@
 //! Reads and changes the settings of an organization's model.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, UserId};
 use greenroom_domain::model::ModelSettings;
 use greenroom_domain::model::budget::{BudgetLimits, Prices};
@@ -90,6 +91,7 @@ macro_rules! settings_query {
     };
 }
 
+#[boxed_futures]
 impl Store {
     pub async fn model_settings(
         &self,
@@ -100,6 +102,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Returns the settings, and keeps them from being changed until the transaction ends.
     pub async fn model_settings_for_share(&mut self) -> Result<ModelSettingsRecord, StoreError> {
@@ -109,6 +112,7 @@ impl OrgTransaction {
     }
 }
 
+#[boxed_futures]
 impl Command {
     /// Returns the settings, and locks their row, which is inserted if there is none.
     pub async fn model_settings_for_update(&mut self) -> Result<ModelSettingsRecord, StoreError> {

@@ -1,5 +1,6 @@
 //! Replaces what a call has reserved by what it has used.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::event::{EventType, NewEvent};
 use greenroom_domain::id::{AnalysisId, DeploymentId, ModelCallId, OrganizationId, PipelineId};
 use greenroom_domain::model::budget::{Amount, Prices, Reservation, settle};
@@ -21,6 +22,7 @@ pub struct ModelCallResult<'a> {
     pub error: Option<&'a str>,
 }
 
+#[boxed_futures]
 impl Store {
     /// Settles a call, and records it in the audit. Returns false if it was settled before: then nothing is changed.
     pub async fn settle_model_call(

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::deployment::{DeploymentStatus, Purpose};
 use greenroom_domain::id::{DeploymentId, OrganizationId, PipelineId};
 use jiff::Timestamp;
@@ -18,6 +19,8 @@ const MAX_RECENT: i64 = 20;
 pub struct PipelineActivity {
     pub environments: i64,
     pub free_environments: i64,
+    /// The name of the user who stopped the pipeline; `None` if it is not stopped.
+    pub stopped_by_name: Option<String>,
     /// The newest deployments that are not teardowns, newest first.
     pub recent: Vec<RecentDeployment>,
 }
@@ -29,28 +32,38 @@ pub struct RecentDeployment {
     pub commit_id: String,
     pub status: DeploymentStatus,
     pub created_at: Timestamp,
+    /// The lasting environments that it has not deployed to because conditions saw no branch, if it has succeeded.
+    pub skipped_environments: Vec<String>,
 }
 
+#[boxed_futures]
 impl Store {
+    /// Returns the activity of `pipelines`, some of which are `stopped`.
     pub async fn pipeline_activity(
         &self,
         organization: OrganizationId,
-        pipelines: &[PipelineId],
+        (pipelines, stopped): (&[PipelineId], &[PipelineId]),
     ) -> Result<HashMap<PipelineId, PipelineActivity>, StoreError> {
-        let ids: Vec<uuid::Uuid> = pipelines.iter().map(|id| id.uuid()).collect();
+        let uuids = |ids: &[PipelineId]| -> Vec<uuid::Uuid> { ids.iter().map(|id| id.uuid()).collect() };
+        let ids = uuids(pipelines);
         let pool = self.pool();
         let mut activity = environment_counts(&pool, organization.uuid(), &ids).await?;
         add_recent(&pool, organization.uuid(), &ids, &mut activity).await?;
+        if !stopped.is_empty() {
+            add_stop_names(&pool, organization.uuid(), &uuids(stopped), &mut activity).await?;
+        }
         Ok(activity)
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// The same, with the changes of this transaction.
     pub async fn pipeline_activity(&mut self, pipeline: PipelineId) -> Result<PipelineActivity, StoreError> {
         let (organization, ids) = (self.organization(), [pipeline.uuid()]);
         let mut activity = environment_counts(self.connection(), organization, &ids).await?;
         add_recent(self.connection(), organization, &ids, &mut activity).await?;
+        add_stop_names(self.connection(), organization, &ids, &mut activity).await?;
         Ok(activity.remove(&pipeline).unwrap_or_default())
     }
 }
@@ -74,11 +87,35 @@ async fn environment_counts(
     .fetch_all(executor)
     .await?;
     let counts = rows.into_iter().map(|row| {
-        let activity =
-            PipelineActivity { environments: row.total, free_environments: row.free, recent: Vec::new() };
+        let activity = PipelineActivity {
+            environments: row.total,
+            free_environments: row.free,
+            stopped_by_name: None,
+            recent: Vec::new(),
+        };
         (row.pipeline_id.into(), activity)
     });
     Ok(counts.collect())
+}
+
+async fn add_stop_names(
+    executor: impl PgExecutor<'_>,
+    organization: uuid::Uuid,
+    pipelines: &[uuid::Uuid],
+    activity: &mut HashMap<PipelineId, PipelineActivity>,
+) -> Result<(), StoreError> {
+    let rows = sqlx::query!(
+        "select p.id, m.name from pipelines p join memberships m on m.organization_id = $1 and m.user_id = p.stopped_by
+         where p.organization_id = $1 and p.id = any($2)",
+        organization,
+        pipelines,
+    )
+    .fetch_all(executor)
+    .await?;
+    for row in rows {
+        activity.entry(row.id.into()).or_default().stopped_by_name = Some(row.name);
+    }
+    Ok(())
 }
 
 async fn add_recent(
@@ -88,7 +125,13 @@ async fn add_recent(
     activity: &mut HashMap<PipelineId, PipelineActivity>,
 ) -> Result<(), StoreError> {
     let rows = sqlx::query!(
-        "select d.pipeline_id, d.id, d.purpose, d.commit_id, d.status, d.created_at
+        "select d.pipeline_id, d.id, d.purpose, d.commit_id, d.status, d.created_at,
+                case when d.status = 'succeeded' and d.purpose = 'pipeline' and exists (
+                    select from stages s where s.organization_id = $1 and s.deployment_id = d.id and s.reason = 'branch_unknown') then (
+                    select array_agg(distinct s.environment) filter (where s.environment is not null) from stages s
+                    where s.organization_id = $1 and s.deployment_id = d.id and s.status = 'skipped'
+                      and s.reason in ('branch_unknown', 'upstream_skipped')
+                    having bool_or(s.reason = 'branch_unknown')) end as skipped_environments
          from unnest($2::uuid[]) as asked (id)
          cross join lateral (select * from deployments o
              where o.organization_id = $1 and o.pipeline_id = asked.id and o.purpose <> 'teardown'
@@ -107,6 +150,7 @@ async fn add_recent(
             commit_id: row.commit_id,
             status: parse_column("deployments.status", &row.status)?,
             created_at: row.created_at.to_jiff(),
+            skipped_environments: row.skipped_environments.unwrap_or_default(),
         });
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! Lists of pipelines, filtered and restricted to those that a token has access to.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, PipelineId};
 use greenroom_domain::pipeline::{Pipeline, PipelineStatus};
 use greenroom_domain::token_grant::PipelineLimit;
@@ -22,6 +23,7 @@ pub struct PipelineFilter {
     pub within: PipelineLimit,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the pipelines that match the filter, ordered by slug.
     pub async fn filtered_pipelines(

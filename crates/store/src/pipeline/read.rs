@@ -1,5 +1,6 @@
 //! Reads pipelines.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::OrganizationId;
 use greenroom_domain::pipeline::{Pipeline, PipelineStatus};
 
@@ -24,6 +25,7 @@ macro_rules! named_query {
     };
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the pipelines that are not archived, ordered by slug. The total is the organization's counter.
     pub(super) async fn pipelines(
@@ -126,6 +128,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     /// Reads a pipeline without locking its row.
     pub async fn pipeline(&mut self, name: &PipelineName) -> Result<Option<Pipeline>, StoreError> {

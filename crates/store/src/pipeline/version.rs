@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::definition::Definition;
 use greenroom_domain::id::{OrganizationId, PipelineId};
 use greenroom_domain::pipeline::{Pipeline, PipelineVersion};
@@ -33,6 +34,7 @@ impl From<VersionRow> for PipelineVersion {
     }
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the versions, newest first. They are numbered from 1 without gaps, so the newest number is the
     /// total.
@@ -84,6 +86,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     /// Returns the checked form of the current definition.
     pub async fn pipeline_definition(
@@ -152,6 +155,7 @@ impl Command {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     pub async fn current_definition(&mut self, pipeline: &Pipeline) -> Result<Arc<Definition>, StoreError> {
         self.definition_of(pipeline.id, pipeline.definition_version).await

@@ -1,5 +1,6 @@
 //! Creates and changes pipelines.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::PipelineId;
 use greenroom_domain::pipeline::{Pipeline, State};
 use greenroom_domain::repository::Repository;
@@ -9,6 +10,7 @@ use greenroom_domain::text::Name;
 use super::{CheckedDefinition, PipelineEdit, Row};
 use crate::{Command, StoreError};
 
+#[boxed_futures]
 impl Command {
     /// Fails with [`StoreError::Taken`] of `pipelines_live_slug` if the slug is in use.
     pub async fn create_pipeline(

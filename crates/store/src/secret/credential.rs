@@ -1,7 +1,9 @@
 //! Credentials that the platform itself uses for a job: to fetch its repository, or to pull its images. No step
 //! gets them.
 
-use greenroom_domain::secret::{Candidate, Place, SealedValue, Usage, choose_credential};
+use greenroom_boxed_futures::boxed_futures;
+use greenroom_domain::id::PipelineId;
+use greenroom_domain::secret::{Candidate, Checkout, Place, SealedValue, Usage, choose_credential};
 
 use super::start::candidate;
 use super::{ChosenSecret, StepSecrets};
@@ -26,18 +28,22 @@ pub struct AcceptedCredential {
     transaction: OrgTransaction,
 }
 
+#[boxed_futures]
 impl AcceptedCredential {
     pub async fn commit(self) -> Result<(), StoreError> {
         self.transaction.commit().await
     }
 }
 
+#[boxed_futures]
 impl Store {
-    /// Chooses the credential for a host, for a job that has its environment, and records that it was read.
+    /// Chooses the credential for a host, for a job that has its environment, and records that it was read. `requested` is
+    /// the repository that the runner is about to fetch.
     pub async fn job_credential(
         &self,
         credentials: JobCredentials<'_>,
         usage: &Usage,
+        requested: Option<&str>,
     ) -> Result<CredentialOutcome, StoreError> {
         let mut transaction = self.system_transaction(credentials.runner.organization_id).await?;
         // Locks the job, so that it can't end in between.
@@ -52,15 +58,24 @@ impl Store {
         let organization = transaction.organization();
         let job_place = transaction.job_place(credentials.job).await?;
         let definition = transaction.definition_of(job.pipeline_id, job_place.definition_version).await?;
-        let place =
-            job_place.place(definition.stage(&job.stage).and_then(|stage| stage.environment.as_deref()));
+        let stage = definition.stage(&job.stage);
+        let place = job_place.place(stage.and_then(|stage| stage.environment.as_deref()));
+        // Read now: the pipeline may have got another repository after the job was assigned.
+        let pipeline_repository = transaction.repository_of(job.pipeline_id).await?;
+        let checkout = Checkout {
+            pipeline_repository: pipeline_repository.as_deref(),
+            submodule_hosts: stage.map(|stage| stage.submodules.as_slice()).unwrap_or_default(),
+            requested,
+        };
+        let repository = checkout.repository(usage);
         let found = transaction.credentials_for(credentials, &place, usage).await?;
         let candidates = found.iter().map(|(candidate, _)| candidate);
-        let chosen = match choose_credential(&place, candidates) {
+        let chosen = match choose_credential(&place, repository.as_ref(), candidates) {
             Ok(Some(chosen)) => chosen,
             Ok(None) => return Ok(CredentialOutcome::Accepted(None)),
             Err(refusal) => {
-                let name = found.first().map(|(_, secret)| secret.name.as_str()).unwrap_or_default();
+                let denied = found.iter().find(|(candidate, _)| refusal.is_of(candidate.id));
+                let name = denied.map(|(_, secret)| secret.name.as_str()).unwrap_or_default();
                 return Ok(CredentialOutcome::Denied(refusal.detail(name, organization.into(), &place)));
             }
         };
@@ -75,6 +90,19 @@ impl Store {
 }
 
 impl OrgTransaction {
+    /// Returns the repository of a pipeline.
+    async fn repository_of(&mut self, pipeline: PipelineId) -> Result<Option<String>, StoreError> {
+        let organization = self.organization();
+        let found = sqlx::query_scalar!(
+            "select repository from pipelines where organization_id = $1 and id = $2",
+            organization,
+            pipeline.uuid(),
+        )
+        .fetch_optional(self.connection())
+        .await?;
+        Ok(found.flatten())
+    }
+
     /// Returns the secrets with this use, with the version that the job got before or the active one.
     async fn credentials_for(
         &mut self,

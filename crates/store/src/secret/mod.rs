@@ -17,7 +17,7 @@ use jiff::Timestamp;
 
 pub use self::credential::{AcceptedCredential, CredentialOutcome};
 pub use self::read_log::{DeploymentSecretRead, SecretRead};
-pub use self::reseal::StaleValue;
+pub use self::reseal::SealedValueAt;
 pub(crate) use self::start::candidate;
 pub use self::start::{ChosenSecret, StepSecrets};
 pub use self::version::{NewVersion, SecretVersion};

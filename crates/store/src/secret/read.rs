@@ -1,5 +1,6 @@
 //! Reads secrets for the API.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, PipelineId, SecretId};
 
 use super::{Row, SecretFilter, SecretRecord};
@@ -21,6 +22,7 @@ macro_rules! secret_query {
     };
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the secrets that are not deleted, ordered by name, then by scope: broader ones first.
     pub async fn secrets(
@@ -80,6 +82,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     pub async fn secret_for_update(&mut self, id: SecretId) -> Result<Option<SecretRecord>, StoreError> {
         let organization = self.organization();

@@ -1,5 +1,6 @@
 //! The log of reads: which step or job got which version of a secret.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{DeploymentId, JobId, OrganizationId, RunnerId, SecretId, StepRunId};
 use greenroom_domain::secret::VersionStatus;
 use jiff::Timestamp;
@@ -31,6 +32,7 @@ pub struct DeploymentSecretRead {
     pub version_status: VersionStatus,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the reads of a secret, newest first.
     pub async fn secret_reads(

@@ -1,41 +1,46 @@
-//! Values that a retired data key seals, for an operator who replaces the data key of an organization.
+//! Values that data keys seal, for an operator who replaces the data key of an organization, or tries whether all can be opened.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, SecretId};
 use greenroom_domain::secret::{SealedValue, SecretScope};
 
 use super::scope;
+use crate::organization_key::SealedBy;
 use crate::{Store, StoreError};
 
 /// A sealed value with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StaleValue {
+pub struct SealedValueAt {
     pub secret: SecretId,
     pub scope: SecretScope,
     pub version: i32,
     pub value: SealedValue,
 }
 
+#[boxed_futures]
 impl Store {
-    /// Returns values of an organization that a retired data key seals, a few at a time.
-    pub async fn stale_values(
+    /// Returns values of an organization that such a data key seals, a few at a time.
+    pub async fn sealed_values(
         &self,
         organization: OrganizationId,
+        sealed_by: SealedBy,
         limit: i64,
-    ) -> Result<Vec<StaleValue>, StoreError> {
+    ) -> Result<Vec<SealedValueAt>, StoreError> {
         let rows = sqlx::query!(
             r#"select v.secret_id, v.version, v.key_id as "key_id!", v.nonce as "nonce!", v.sealed as "sealed!",
                       s.pipeline_id, s.environment
                from secret_versions v
-               join organization_keys k on k.organization_id = $1 and k.id = v.key_id and k.retired_at is not null
+               join organization_keys k on k.organization_id = $1 and k.id = v.key_id and ($3 or k.retired_at is not null)
                join secrets s on s.organization_id = $1 and s.id = v.secret_id
                where v.organization_id = $1 and v.key_id is not null
                order by v.secret_id, v.version limit $2"#,
             organization.uuid(),
             limit,
+            sealed_by.is_any(),
         )
         .fetch_all(&self.pool())
         .await?;
-        let rows = rows.into_iter().map(|row| StaleValue {
+        let rows = rows.into_iter().map(|row| SealedValueAt {
             secret: row.secret_id.into(),
             scope: scope(row.pipeline_id, row.environment),
             version: row.version,
@@ -48,7 +53,7 @@ impl Store {
     pub async fn reseal_value(
         &self,
         organization: OrganizationId,
-        before: &StaleValue,
+        before: &SealedValueAt,
         after: &SealedValue,
     ) -> Result<(), StoreError> {
         sqlx::query!(

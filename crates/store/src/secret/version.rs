@@ -1,5 +1,6 @@
 //! The versions of a secret. What may follow what is decided by `domain::secret`.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, SecretId, UserId};
 use greenroom_domain::secret::{SealedValue, VersionStatus};
 use jiff::Timestamp;
@@ -57,6 +58,7 @@ impl TryFrom<Row> for SecretVersion {
     }
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the versions of a secret, newest first. They are numbered densely.
     pub async fn secret_versions(
@@ -81,6 +83,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     /// Stores a value as the next version of a secret whose row is locked. Unless it is staged, it becomes the
     /// active version, and the one before is retired.

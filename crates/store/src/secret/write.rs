@@ -1,5 +1,6 @@
 //! Creates, changes and deletes secrets.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::SecretId;
 use greenroom_domain::secret::{Policy, SecretScope, Usage, VersionStatus};
 use serde_json::json;
@@ -20,6 +21,7 @@ pub struct NewSecret<'a> {
     pub value: NewVersion<'a>,
 }
 
+#[boxed_futures]
 impl Command {
     /// Creates a secret whose first version is active. Violates `secrets_live_name` if the scope has a secret
     /// of this name.

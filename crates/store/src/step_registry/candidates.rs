@@ -1,5 +1,6 @@
 //! Reads what a reference is resolved from.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, RegistryId};
 use greenroom_domain::step::Candidate;
 
@@ -54,6 +55,7 @@ macro_rules! candidates_query {
     };
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns all versions of a step, the highest first.
     pub async fn step_candidates(
@@ -90,6 +92,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Returns all versions of a step, the highest first.
     pub async fn step_candidates(

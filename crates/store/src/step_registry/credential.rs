@@ -1,8 +1,10 @@
 //! The sealed credentials of private registries. This crate can't open them.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, RegistryId};
 use greenroom_domain::secret::SealedValue;
 
+use crate::organization_key::SealedBy;
 use crate::{Store, StoreError};
 
 /// What becomes of the credential of a registry.
@@ -26,35 +28,38 @@ impl CredentialChange {
     }
 }
 
-/// A credential that a retired data key seals, with what it is bound to.
+/// A credential that a data key seals, with what it is bound to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StaleCredential {
+pub struct SealedCredential {
     pub registry: RegistryId,
     pub url: String,
     pub value: SealedValue,
 }
 
+#[boxed_futures]
 impl Store {
-    /// Returns credentials of an organization that a retired data key seals, a few at a time.
-    pub async fn stale_credentials(
+    /// Returns credentials of an organization that such a data key seals, a few at a time.
+    pub async fn sealed_credentials(
         &self,
         organization: OrganizationId,
+        sealed_by: SealedBy,
         limit: i64,
-    ) -> Result<Vec<StaleCredential>, StoreError> {
+    ) -> Result<Vec<SealedCredential>, StoreError> {
         let rows = sqlx::query!(
             r#"select r.id, r.url, r.credential_key_id as "key_id!", r.credential_nonce as "nonce!",
                       r.credential_sealed as "sealed!"
                from step_registries r
                join organization_keys k on k.organization_id = $1 and k.id = r.credential_key_id
-                   and k.retired_at is not null
+                   and ($3 or k.retired_at is not null)
                where r.organization_id = $1 and r.credential_key_id is not null
                order by r.id limit $2"#,
             organization.uuid(),
             limit,
+            sealed_by.is_any(),
         )
         .fetch_all(&self.pool())
         .await?;
-        let rows = rows.into_iter().map(|row| StaleCredential {
+        let rows = rows.into_iter().map(|row| SealedCredential {
             registry: row.id.into(),
             url: row.url,
             value: SealedValue { key: row.key_id.into(), nonce: row.nonce, sealed: row.sealed },
@@ -67,7 +72,7 @@ impl Store {
     pub async fn reseal_credential(
         &self,
         organization: OrganizationId,
-        before: &StaleCredential,
+        before: &SealedCredential,
         after: &SealedValue,
     ) -> Result<bool, StoreError> {
         let done = sqlx::query!(

@@ -1,5 +1,6 @@
 //! The locks of definitions: what each reference meant when the version of the definition was saved.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, PipelineId};
 use greenroom_domain::step::{LockedStep, StepLock};
 
@@ -42,6 +43,7 @@ macro_rules! locks_query {
     };
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the lock of a version of a definition.
     pub async fn step_lock(
@@ -55,6 +57,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Returns the lock of a version of a definition.
     pub async fn step_lock(&mut self, pipeline: PipelineId, version: i32) -> Result<StepLock, StoreError> {

@@ -17,7 +17,7 @@ use greenroom_domain::id::{RegistryId, UserId};
 use greenroom_domain::step_registry::RegistryStatus;
 use jiff::Timestamp;
 
-pub use self::credential::{CredentialChange, StaleCredential};
+pub use self::credential::{CredentialChange, SealedCredential};
 pub use self::step::StepRecord;
 pub use self::sync::{KnownTags, NewStepVersion, PublishedTag, RefusedTag, SyncBatch, SyncEnd, TagRefusal};
 pub use self::usage::StepUsageRecord;

@@ -1,5 +1,6 @@
 //! Reads registries.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, RegistryId};
 
 use super::{RegistryRecord, Row};
@@ -20,6 +21,7 @@ macro_rules! registry_query {
     };
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the registries that are not deleted, ordered by name.
     pub async fn step_registries(
@@ -68,6 +70,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     /// Returns a registry, also if it was deleted, and locks its row.
     pub async fn step_registry_for_update(

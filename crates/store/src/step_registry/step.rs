@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, RegistryId};
 
 use super::version::{StepVersionRecord, VersionRow};
@@ -17,6 +18,7 @@ pub struct StepRecord {
     pub versions: i64,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the steps of a registry, ordered by name.
     pub async fn registry_steps(

@@ -1,5 +1,6 @@
 //! What a synchronization has found, and what is known before it.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, RegistryId};
 use greenroom_domain::step::{StepDigest, StepVersion};
 use greenroom_domain::step_registry::RefusalKind;
@@ -80,6 +81,7 @@ pub struct RefusedTag {
     pub object: String,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the tags of a registry that were published or refused before.
     pub async fn known_tags(

@@ -1,5 +1,6 @@
 //! Which pipelines use a step.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, PipelineId, RegistryId};
 use greenroom_domain::step::{StepDigest, StepVersion};
 
@@ -18,6 +19,7 @@ pub struct StepUsageRecord {
     pub digest: StepDigest,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the references to a step in the current definitions of pipelines that are not archived, ordered by the
     /// pipeline's slug.

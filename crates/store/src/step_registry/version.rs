@@ -1,5 +1,6 @@
 //! Reads the versions of steps.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, RegistryId, UserId};
 use greenroom_domain::step::{LockedStep, StepDigest, StepVersion};
 use jiff::Timestamp;
@@ -84,6 +85,7 @@ macro_rules! version_query {
     };
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the versions of a step, the highest first.
     pub async fn step_versions(
@@ -202,6 +204,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl Command {
     /// Returns a version, and locks its row.
     pub async fn step_version_for_update(

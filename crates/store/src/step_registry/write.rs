@@ -1,5 +1,6 @@
 //! Creates, changes and deletes registries.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::RegistryId;
 use greenroom_domain::secret::SealedValue;
 use greenroom_domain::step_registry::{RefusalKind, RegistryStatus};
@@ -29,6 +30,7 @@ pub struct RegistryChange<'a> {
     pub synchronizes: bool,
 }
 
+#[boxed_futures]
 impl Command {
     /// Returns the number of registries. Takes an advisory lock, so that no concurrent transaction adds one.
     pub async fn lock_step_registry_count(&mut self) -> Result<i64, StoreError> {

@@ -1,11 +1,13 @@
 //! Withdraws versions of steps.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::RegistryId;
 use greenroom_domain::step::StepVersion;
 
 use super::version::{StepVersionRecord, VersionRow};
 use crate::{Command, StoreError};
 
+#[boxed_futures]
 impl Command {
     /// Yanks a version: nothing new is resolved to it. If it is `refused`, locks of it do not count either.
     pub async fn yank_step_version(

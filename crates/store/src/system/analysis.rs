@@ -1,10 +1,12 @@
 //! Analyses whose deadline has passed, and those that wait for a model, of all organizations.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{AnalysisId, OrganizationId};
 
 use crate::analysis::{DueAnalysis, EXPLANATION_LEASE};
 use crate::{Store, StoreError};
 
+#[boxed_futures]
 impl Store {
     /// Returns up to `limit` analyses that have not ended before their deadline, the longest overdue first.
     pub async fn overdue_analyses(

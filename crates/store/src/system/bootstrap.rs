@@ -1,6 +1,7 @@
 //! Operator commands outside of the API: creating an organization with its first owner, and a token for a
 //! member.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, TokenId, UserId};
 use greenroom_domain::slug::Slug;
 use greenroom_domain::text::{Email, Name};
@@ -30,6 +31,7 @@ pub struct NewToken<'a> {
     pub grant: &'a TokenGrant,
 }
 
+#[boxed_futures]
 impl Store {
     /// Creates an organization, its first owner and their first token. Fails with [`StoreError::Taken`] of
     /// `organizations_slug_key` if the slug is in use.
@@ -39,50 +41,11 @@ impl Store {
         token: &NewToken<'_>,
     ) -> Result<UserId, StoreError> {
         let mut transaction = self.pool().begin().await?;
-        let id = organization.id.uuid();
-        sqlx::query!(
-            "insert into organizations (id, slug, name) values ($1, $2, $3)",
-            id,
-            organization.slug.as_str(),
-            organization.name.as_str(),
-        )
-        .execute(&mut *transaction)
-        .await?;
-        sqlx::query!("insert into organization_totals (organization_id) values ($1)", id)
-            .execute(&mut *transaction)
-            .await?;
-        sqlx::query!("insert into event_heads (organization_id) values ($1)", id)
-            .execute(&mut *transaction)
-            .await?;
-        let user_id = sqlx::query_scalar!(
-            "insert into users (id, email) values ($1, $2)
-             on conflict (email_key) do update set email = users.email returning id",
-            organization.owner_id.uuid(),
-            organization.owner_email.as_str(),
-        )
-        .fetch_one(&mut *transaction)
-        .await?;
-        sqlx::query!(
-            "insert into memberships (organization_id, user_id, email, name, role) values ($1, $2, $3, $4, 'owner')",
-            id,
-            user_id,
-            organization.owner_email.as_str(),
-            organization.owner_name.as_str(),
-        )
-        .execute(&mut *transaction)
-        .await?;
-        let after = json!({ "slug": organization.slug, "name": organization.name.as_str(), "owner": UserId::from(user_id) });
-        record_event(
-            &mut transaction,
-            id,
-            "organization.created",
-            &format!("organizations/{}", organization.id),
-            after,
-        )
-        .await?;
-        insert_token(&mut transaction, id, user_id, token).await?;
+        void_setup_link(&mut transaction).await?;
+        let user = insert_organization(&mut transaction, organization).await?;
+        insert_token(&mut transaction, organization.id.uuid(), user.uuid(), token).await?;
         transaction.commit().await?;
-        Ok(user_id.into())
+        Ok(user)
     }
 
     /// Returns the organization with this slug, and the database's time.
@@ -123,6 +86,63 @@ impl Store {
         transaction.commit().await?;
         Ok(Some(member.user_id.into()))
     }
+}
+
+/// Voids the first owner's link, because an organization is being created.
+async fn void_setup_link(connection: &mut PgConnection) -> Result<(), StoreError> {
+    sqlx::query!("update installation set setup_secret_hash = null, setup_expires_at = null")
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// Creates an organization and its first owner, and records the event.
+pub(super) async fn insert_organization(
+    connection: &mut PgConnection,
+    organization: &NewOrganization<'_>,
+) -> Result<UserId, StoreError> {
+    let id = organization.id.uuid();
+    sqlx::query!(
+        "insert into organizations (id, slug, name) values ($1, $2, $3)",
+        id,
+        organization.slug.as_str(),
+        organization.name.as_str(),
+    )
+    .execute(&mut *connection)
+    .await?;
+    sqlx::query!("insert into organization_totals (organization_id) values ($1)", id)
+        .execute(&mut *connection)
+        .await?;
+    sqlx::query!("insert into event_heads (organization_id) values ($1)", id)
+        .execute(&mut *connection)
+        .await?;
+    let user_id = sqlx::query_scalar!(
+        "insert into users (id, email) values ($1, $2)
+         on conflict (email_key) do update set email = users.email returning id",
+        organization.owner_id.uuid(),
+        organization.owner_email.as_str(),
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    sqlx::query!(
+        "insert into memberships (organization_id, user_id, email, name, role) values ($1, $2, $3, $4, 'owner')",
+        id,
+        user_id,
+        organization.owner_email.as_str(),
+        organization.owner_name.as_str(),
+    )
+    .execute(&mut *connection)
+    .await?;
+    let after = json!({ "slug": organization.slug, "name": organization.name.as_str(), "owner": UserId::from(user_id) });
+    record_event(
+        connection,
+        id,
+        "organization.created",
+        &format!("organizations/{}", organization.id),
+        after,
+    )
+    .await?;
+    Ok(user_id.into())
 }
 
 async fn insert_token(

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::browser_session::{BrowserPrincipal, BrowserSession};
 use greenroom_domain::id::{BrowserSessionId, OrganizationId, UserId};
 use greenroom_domain::principal::{Credential, Principal};
@@ -45,6 +46,7 @@ impl MemberRow {
     }
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the principal of a browser session that is neither ended, expired nor idle for too long.
     pub async fn authenticate_browser(

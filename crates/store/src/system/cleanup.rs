@@ -1,8 +1,11 @@
 //! Failed clean-ups that are due to be repeated, of all organizations.
 
+use greenroom_boxed_futures::boxed_futures;
+
 use super::sweeper::DueEnvironment;
 use crate::{Store, StoreError};
 
+#[boxed_futures]
 impl Store {
     /// Returns up to `limit` environments whose clean-up is due to be repeated, the longest overdue first.
     pub async fn due_cleanups(&self, limit: i64) -> Result<Vec<DueEnvironment>, StoreError> {

@@ -1,5 +1,6 @@
 //! Fingerprints of the deployments that a server's streams follow, of all organizations.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 
 use crate::{Store, StoreError};
@@ -13,6 +14,7 @@ pub struct FollowedDeployment {
     pub fingerprint: i64,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the fingerprint of each of these deployments, with one query. Deployments that do not exist are
     /// omitted.

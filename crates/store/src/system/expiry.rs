@@ -1,9 +1,11 @@
 //! Deployments whose logs and artifacts are past their retention, of all organizations.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 
 use crate::{Store, StoreError};
 
+#[boxed_futures]
 impl Store {
     /// Returns up to `limit` deployments that ended more than `retention_days` ago, the oldest first.
     pub async fn deployments_to_expire(

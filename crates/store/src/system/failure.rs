@@ -1,11 +1,13 @@
 //! Failures whose evidence is to be collected, or whose verdict is to be decided again, of all organizations.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::OrganizationId;
 
 use crate::error::{from_column, parse_column};
 use crate::failure::{DueFailure, FailedAttempt, LEASE};
 use crate::{Store, StoreError};
 
+#[boxed_futures]
 impl Store {
     /// Deletes up to `limit` failures that are past their retention. Returns their number.
     pub async fn delete_old_failures(&self, retention_days: i32, limit: i64) -> Result<u64, StoreError> {

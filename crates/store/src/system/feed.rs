@@ -1,6 +1,7 @@
 //! The feed: the events of all organizations in one order. Each server has one reader, which passes them on
 //! to its streams.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::event::Event;
 use greenroom_domain::id::OrganizationId;
 use sqlx::postgres::PgListener;
@@ -29,6 +30,7 @@ pub struct FeedPage {
     pub unknown: usize,
 }
 
+#[boxed_futures]
 impl Store {
     pub async fn feed_head(&self) -> Result<i64, StoreError> {
         Ok(sqlx::query_scalar!("select head from event_feed").fetch_one(&self.pool()).await?)

@@ -1,11 +1,13 @@
 //! Fixes that are due, of all organizations.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{FixId, OrganizationId};
 
 use crate::error::from_column;
 use crate::fix::{DueFix, FIX_LEASE};
 use crate::{Store, StoreError};
 
+#[boxed_futures]
 impl Store {
     /// Leases the fix that is due the longest, of all organizations but the busy ones.
     pub async fn lease_due_fix(&self, busy: &[OrganizationId]) -> Result<Option<DueFix>, StoreError> {

@@ -1,7 +1,10 @@
 //! Maintenance: partitions of events, and expired idempotency keys.
 
+use greenroom_boxed_futures::boxed_futures;
+
 use crate::{Store, StoreError};
 
+#[boxed_futures]
 impl Store {
     /// Creates the partitions of the coming months. Returns how many were missing.
     pub async fn ensure_event_partitions(&self, months_ahead: i32) -> Result<i32, StoreError> {

@@ -1,5 +1,6 @@
 //! Identities at OpenID providers: which person a subject of an issuer is.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::UserId;
 use greenroom_domain::text::Email;
@@ -15,6 +16,7 @@ pub struct Subject<'a> {
     pub subject: &'a str,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the person that a subject was linked with.
     pub async fn user_of_identity(&self, subject: Subject<'_>) -> Result<Option<UserId>, StoreError> {
@@ -37,6 +39,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl SignInTransaction {
     /// Returns whether the subject is linked with the person.
     pub async fn has_identity(&mut self, subject: Subject<'_>) -> Result<bool, StoreError> {

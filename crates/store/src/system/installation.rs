@@ -1,9 +1,11 @@
 //! The id of this installation: one row, created by the migration.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::InstallationId;
 
 use crate::{Store, StoreError};
 
+#[boxed_futures]
 impl Store {
     pub async fn installation(&self) -> Result<InstallationId, StoreError> {
         Ok(sqlx::query_scalar!("select id from installation").fetch_one(&self.pool()).await?.into())

@@ -1,5 +1,6 @@
 //! Lengths of the logs that a server's streams follow, of all organizations.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, StepRunId};
 
 use crate::error::from_column;
@@ -13,6 +14,7 @@ pub struct FollowedLog {
     pub closed: bool,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the length of each of these logs, with one query. Steps that no longer exist are omitted.
     pub async fn followed_logs(

@@ -55,14 +55,37 @@ impl Schema {
     }
 }
 
+/// Returns the name under which PostgreSQL shows a daemon's connections: that of the pool, and the newest migration that this
+/// build needs. So another version sees what it must not revert.
+pub fn application_name(pool: &str) -> String {
+    let newest = MIGRATOR.iter().map(|migration| migration.version).max().unwrap_or_default();
+    format!("{pool}/{newest}")
+}
+
 impl Store {
-    /// Applies all migrations. Concurrent calls wait for each other.
+    /// Applies all migrations. Concurrent calls wait for each other. A schema that has them all and those of a newer version
+    /// stays as it is: an older program that is started again runs on it.
     pub async fn migrate_up(&self, retry_for: Duration) -> Result<(), StoreError> {
+        let schema = self.schema().await?;
+        if schema.problem().is_none() && !schema.newer.is_empty() {
+            tracing::info!(newer = ?schema.newer, "the schema is the one of a newer version: there is nothing to apply");
+            return Ok(());
+        }
         self.migrate(None, retry_for).await
     }
 
-    /// Reverts every migration above `version`.
-    pub async fn migrate_down(&self, version: i64, retry_for: Duration) -> Result<(), StoreError> {
+    /// Reverts every migration above `version`. Refuses while daemons are connected that need one of them, unless
+    /// `even_if_used`.
+    pub async fn migrate_down(
+        &self,
+        version: i64,
+        retry_for: Duration,
+        even_if_used: bool,
+    ) -> Result<(), StoreError> {
+        let connections = self.connections_that_need_more_than(version).await?;
+        if connections > 0 && !even_if_used {
+            return Err(StoreError::SchemaInUse { version, connections });
+        }
         self.migrate(Some(version), retry_for).await
     }
 
@@ -133,6 +156,16 @@ impl Store {
         Ok(schema)
     }
 
+    async fn connections_that_need_more_than(&self, version: i64) -> Result<i64, StoreError> {
+        let query = sqlx::query_scalar!(
+            r#"select count(*) as "connections!" from pg_stat_activity
+               where datname = current_database()
+                 and substring(application_name from '^greenroom[a-z-]*/([0-9]+)$')::bigint > $1"#,
+            version
+        );
+        Ok(query.fetch_one(&self.pool()).await?)
+    }
+
     /// The table belongs to sqlx and does not exist before the first run, so this query can't be checked at
     /// build time.
     async fn applied_migrations(&self) -> Result<Vec<(i64, Vec<u8>)>, StoreError> {
@@ -174,31 +207,5 @@ impl fmt::Display for BlockedMigration {
             Self::Run => f.write_str("the migration"),
             Self::Version(version) => write!(f, "migration {version:04}"),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_schema_mismatch_is_described_in_one_line() {
-        let schema = |missing: &[i64], changed: &[i64], newer: &[i64]| {
-            let (missing, changed, newer) = (missing.to_vec(), changed.to_vec(), newer.to_vec());
-            Schema { missing, changed, newer }.problem()
-        };
-        assert_eq!(schema(&[], &[], &[]), None);
-        assert_eq!(schema(&[], &[], &[19, 20]), None, "a newer version is being rolled out");
-        assert_eq!(
-            schema(&[18], &[], &[]).as_deref(),
-            Some("the database lacks migration 0018: run `greenroomd migrate up` with this version")
-        );
-        assert_eq!(
-            schema(&[1, 2, 3], &[], &[]).as_deref(),
-            Some(
-                "the database lacks 3 migrations, from 0001 to 0003: run `greenroomd migrate up` with this version"
-            )
-        );
-        assert!(schema(&[], &[5], &[]).is_some_and(|problem| problem.contains("0005")));
     }
 }

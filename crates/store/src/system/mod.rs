@@ -1,11 +1,14 @@
 //! Queries across organizations: authentication, event sequencing and background tasks. Every query here is
 //! listed in `tests/organization_wall`, which rejects all other queries without an organization.
 
+pub mod absence;
 pub mod analysis;
+pub mod backlog;
 pub mod bootstrap;
 pub mod browser_session;
 pub mod cleanup;
 pub mod deployment_progress;
+pub mod doctor;
 pub mod expiry;
 pub mod failure;
 pub mod feed;
@@ -22,6 +25,7 @@ pub mod password;
 pub mod runner;
 pub mod sequencer;
 pub mod session_ending;
+pub mod setup;
 pub mod sign_in;
 pub mod sign_in_link;
 pub mod signing_key;
@@ -29,6 +33,7 @@ pub mod step_registry;
 pub mod sweeper;
 pub mod token;
 pub mod token_exchange;
+pub mod verify;
 pub mod wake_up;
 pub mod watchdog;
 pub mod watcher;

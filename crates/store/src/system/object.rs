@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::OrganizationId;
 
 use crate::{Store, StoreError};
@@ -13,6 +14,7 @@ pub struct DiscardedObject {
     pub name: String,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns some objects that are due for removal. They are leased to the caller: if it crashes, they are
     /// returned again after the lease.

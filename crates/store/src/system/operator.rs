@@ -1,6 +1,7 @@
 //! Operator commands at the console for one organization: transactions without a principal, whose actor is
 //! the operator.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{DeploymentId, OrganizationId, PipelineId};
 use greenroom_domain::slug::Slug;
 
@@ -18,6 +19,7 @@ pub struct EnvironmentWork {
     pub teardown: Option<DeploymentId>,
 }
 
+#[boxed_futures]
 impl Store {
     /// Opens a transaction for the organization with this slug. Returns `None` if there is none.
     pub async fn operator_transaction(
@@ -32,6 +34,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl OrgTransaction {
     /// Finds a pipeline by id, or by slug if it is not archived.
     pub async fn pipeline_id(&mut self, name: &PipelineName) -> Result<Option<PipelineId>, StoreError> {

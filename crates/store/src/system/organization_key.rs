@@ -1,10 +1,12 @@
 //! The data keys of all organizations, for an operator who has replaced the master key.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::OrganizationId;
 use greenroom_domain::secret::WrappedKey;
 
 use crate::{Store, StoreError};
 
+#[boxed_futures]
 impl Store {
     /// Returns the data keys of all organizations that another master key than this one wraps, a few at a time.
     pub async fn organization_keys_of_other_masters(

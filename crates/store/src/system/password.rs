@@ -1,5 +1,6 @@
 //! Passwords of people, who may be members of several organizations.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::UserId;
 use greenroom_domain::text::Email;
@@ -17,6 +18,7 @@ pub struct StoredPassword {
     pub iterations: i32,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the user with this address and their password; `None` if there is no such user or no password.
     pub async fn password_of_email(
@@ -47,6 +49,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl SignInTransaction {
     /// Like [`Store::password_of`], with the user's row locked: compare it with the password that was verified.
     pub async fn password(&mut self) -> Result<Option<StoredPassword>, StoreError> {

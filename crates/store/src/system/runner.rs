@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, RunnerId};
 use greenroom_domain::token::TokenHash;
 
@@ -15,6 +16,7 @@ pub struct AuthenticatedRunner {
     pub is_revoked: bool,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns those of these runners that are not revoked.
     pub async fn active_runners(

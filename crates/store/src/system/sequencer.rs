@@ -1,6 +1,8 @@
 //! Gives events their sequence numbers: moves them from the table that transactions insert into, the intake,
 //! to the histories of their organizations. The header of migration 0003 explains why this is needed.
 
+use greenroom_boxed_futures::boxed_futures;
+
 use crate::error::from_column;
 use crate::{Store, StoreError};
 
@@ -8,9 +10,19 @@ use crate::{Store, StoreError};
 pub enum Sequenced {
     /// Another daemon is sequencing.
     Busy,
-    Moved(u64),
+    Moved(MovedEvents),
 }
 
+/// How many events were moved, and how many of them are the end of a lease, by its cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MovedEvents {
+    pub total: u64,
+    pub released: u64,
+    pub expired: u64,
+    pub overridden: u64,
+}
+
+#[boxed_futures]
 impl Store {
     /// Moves up to `batch` events from the intake into their organizations' histories.
     pub async fn sequence_events(&self, batch: i64) -> Result<Sequenced, StoreError> {
@@ -65,15 +77,23 @@ impl Store {
                    update event_feed set head = head + (select count(*) from batch)
                    where exists (select 1 from batch)
                )
-               select count(*) as "moved!", case when count(*) > 0 then pg_notify('greenroom_feed', '')::text end as told
+               select count(*) as "moved!", case when count(*) > 0 then pg_notify('greenroom_feed', '')::text end as told,
+                      count(*) filter (where type = 'session.released') as "released!",
+                      count(*) filter (where type = 'session.expired') as "expired!",
+                      count(*) filter (where type = 'session.overridden') as "overridden!"
                from batch"#,
             batch,
         )
         .fetch_one(&mut *transaction)
-        .await?
-        .moved;
+        .await?;
         transaction.commit().await?;
-        Ok(Sequenced::Moved(from_column("count(*)", moved)?))
+        let count = |count| from_column("count(*)", count);
+        Ok(Sequenced::Moved(MovedEvents {
+            total: count(moved.moved)?,
+            released: count(moved.released)?,
+            expired: count(moved.expired)?,
+            overridden: count(moved.overridden)?,
+        }))
     }
 
     /// Returns how long the oldest event has been waiting to be sequenced.

@@ -5,6 +5,7 @@
 //! Therefore a grant that waits for its environment misses a removal that commits in the meantime. Endings
 //! are repeated for much longer than the deadline of any request.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::OrganizationId;
 
 use crate::grant::holder_roles;
@@ -23,6 +24,7 @@ pub struct SessionEnding {
     is_old: bool,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns up to `limit` endings, the oldest first.
     pub async fn session_endings(&self, limit: i64) -> Result<Vec<SessionEnding>, StoreError> {

@@ -1,6 +1,7 @@
 //! The transaction of a person who signs in or out, or changes how they sign in. It belongs to no organization.
 //! Its events are recorded in every organization that the person's browser sessions reach.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::browser_session::SignInMethod;
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::{BrowserSessionId, OrganizationId, UserId};
@@ -30,6 +31,7 @@ pub struct NewBrowserSession<'a> {
     pub user_agent: &'a str,
 }
 
+#[boxed_futures]
 impl Store {
     /// Opens a transaction for a user and locks the user's row. Returns `None` if there is no such user.
     pub async fn sign_in_transaction(
@@ -37,7 +39,18 @@ impl Store {
         user: UserId,
         request_id: &str,
     ) -> Result<Option<SignInTransaction>, StoreError> {
-        let mut transaction = self.pool().begin().await?;
+        SignInTransaction::lock(self.pool().begin().await?, user, request_id).await
+    }
+}
+
+#[boxed_futures]
+impl SignInTransaction {
+    /// Locks the user's row. Returns `None` if there is no such user.
+    pub(crate) async fn lock(
+        mut transaction: Transaction<'static, Postgres>,
+        user: UserId,
+        request_id: &str,
+    ) -> Result<Option<Self>, StoreError> {
         let row = sqlx::query!(
             r#"select email as "email!", signed_in_at is not null as "has_signed_in!", enrolled_in from users
                where id = $1 and kind = 'person' for no key update"#,
@@ -45,7 +58,7 @@ impl Store {
         )
         .fetch_optional(&mut *transaction)
         .await?;
-        Ok(row.map(|row| SignInTransaction {
+        Ok(row.map(|row| Self {
             transaction,
             user_id: user,
             email: row.email,
@@ -54,9 +67,7 @@ impl Store {
             request_id: request_id.to_owned(),
         }))
     }
-}
 
-impl SignInTransaction {
     pub(crate) fn connection(&mut self) -> &mut PgConnection {
         &mut self.transaction
     }

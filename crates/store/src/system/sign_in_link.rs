@@ -1,6 +1,7 @@
 //! Sign-in links: a person signs in with one for the first time, or after a reset. They belong to a person, and
 //! who may make one depends on all memberships of that person.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::{OrganizationId, UserId};
 use greenroom_domain::policy::{Action, is_allowed};
@@ -22,6 +23,7 @@ pub struct UsedLink {
     pub made_by: Option<(OrganizationId, UserId)>,
 }
 
+#[boxed_futures]
 impl Command {
     /// Returns what decides whether the command's user may enroll a member; `None` if there is no such member.
     /// Locks the row of the person, so that a concurrent sign-in or a new membership is either seen or waits.
@@ -56,6 +58,7 @@ impl Command {
     }
 }
 
+#[boxed_futures]
 impl Store {
     /// Creates a link for the person with this address, on behalf of the operator. Returns `None` if there is no
     /// such person.
@@ -103,6 +106,7 @@ impl Store {
     }
 }
 
+#[boxed_futures]
 impl SignInTransaction {
     /// Deletes the person's link, so that it is used once. Returns `None` if the person has no such link.
     pub async fn use_link(&mut self, secret: &TokenHash) -> Result<Option<UsedLink>, StoreError> {
@@ -153,12 +157,17 @@ impl SignInTransaction {
         }))
     }
 
-    /// Restricts the person's browser sessions to the organization whose admin has enrolled them.
-    pub async fn enroll_in(&mut self, organization: OrganizationId) -> Result<(), StoreError> {
+    /// Records the admin who has enrolled the person, and restricts the person's browser sessions to this organization.
+    pub async fn enroll_in(&mut self, organization: OrganizationId, admin: UserId) -> Result<(), StoreError> {
         let user = self.user_id.uuid();
-        sqlx::query!("update users set enrolled_in = $2 where id = $1", user, organization.uuid())
-            .execute(self.connection())
-            .await?;
+        sqlx::query!(
+            "update users set enrolled_in = $2, enrolled_by = $3, enrolled_at = clock_timestamp() where id = $1",
+            user,
+            organization.uuid(),
+            admin.uuid(),
+        )
+        .execute(self.connection())
+        .await?;
         self.enrolled_in = Some(organization);
         Ok(())
     }
@@ -170,9 +179,12 @@ impl SignInTransaction {
         self.delete_password().await?;
         self.end_sessions(None).await?;
         sqlx::query!("delete from sign_in_links where user_id = $1", user).execute(self.connection()).await?;
-        sqlx::query!("update users set enrolled_in = null where id = $1", user)
-            .execute(self.connection())
-            .await?;
+        sqlx::query!(
+            "update users set enrolled_in = null, enrolled_by = null, enrolled_at = null where id = $1",
+            user
+        )
+        .execute(self.connection())
+        .await?;
         self.enrolled_in = None;
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::SigningKeyId;
 use greenroom_domain::id_token::SealedSigningKey;
 use jiff::Timestamp;
@@ -36,6 +37,7 @@ impl PublishedKeys {
     }
 }
 
+#[boxed_futures]
 impl Store {
     pub async fn published_signing_keys(&self) -> Result<PublishedKeys, StoreError> {
         let rows = sqlx::query!(

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, RegistryId};
 use greenroom_domain::secret::SealedValue;
 use jiff::Timestamp;
@@ -23,6 +24,7 @@ pub struct DueRegistry {
     pub leased_until: Timestamp,
 }
 
+#[boxed_futures]
 impl Store {
     /// Leases the registry that is overdue the longest, of all organizations but the busy ones. If the caller crashes, it is
     /// due again after the lease.

@@ -1,6 +1,7 @@
 //! The sweeper: records what is decided by time alone, such as expired leases, missing heartbeats and turns
 //! in the queue.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::environment::LockCommand;
 use greenroom_domain::id::{EnvironmentId, OrganizationId};
 
@@ -13,6 +14,7 @@ pub struct DueEnvironment {
     pub environment_id: EnvironmentId,
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns up to `limit` environments that may be due for a sweep, without the `delayed` ones. Sweeping
     /// an environment too early only postpones its next sweep. Organizations take turns: the first

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, TokenId};
 use greenroom_domain::principal::{Credential, Principal};
 use greenroom_domain::role::Role;
@@ -52,6 +53,7 @@ impl TryFrom<Row> for Principal {
     }
 }
 
+#[boxed_futures]
 impl Store {
     /// Returns the principal of a token that is neither expired nor revoked, and whose user is still a
     /// member.

@@ -1,21 +1,26 @@
 //! What an exchange of tokens needs before its organization is known, and the deletion of what has expired.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::OrganizationId;
 
 use crate::{Store, StoreError};
 
+#[boxed_futures]
 impl Store {
-    /// Finds the organization that a request without a token names, by its id or its slug.
-    pub async fn find_organization(&self, name: &str) -> Result<Option<OrganizationId>, StoreError> {
+    /// Finds the organization that a request without a token names, by its id or its slug. Returns both.
+    pub async fn find_organization(
+        &self,
+        name: &str,
+    ) -> Result<Option<(OrganizationId, String)>, StoreError> {
         let id: Option<OrganizationId> = name.parse().ok();
-        let found = sqlx::query_scalar!(
-            "select id from organizations where id = $1 or slug = $2",
+        let found = sqlx::query!(
+            "select id, slug from organizations where id = $1 or slug = $2",
             id.map(OrganizationId::uuid),
             name,
         )
         .fetch_optional(&self.pool())
         .await?;
-        Ok(found.map(OrganizationId::from))
+        Ok(found.map(|row| (row.id.into(), row.slug)))
     }
 
     /// Deletes up to `limit` records of exchanged tokens that have expired. Returns their number.

@@ -1,9 +1,12 @@
 //! The outbox of wake-ups, for the relay: rows of all organizations.
 
+use greenroom_boxed_futures::boxed_futures;
+
 use crate::deployment::final_statuses::query_with_final_statuses;
 use crate::engine::WakeUp;
 use crate::{Store, StoreError};
 
+#[boxed_futures]
 impl Store {
     /// Returns up to `batch` wake-ups that are due. Each is delayed for a while, so that it is delivered
     /// later if the caller crashes.

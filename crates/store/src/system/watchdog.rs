@@ -3,6 +3,7 @@
 //! which of them wait and since when, and wakes up those that have waited for over a minute. It changes
 //! nothing else, and several daemons may run it concurrently.
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{DeploymentId, OrganizationId};
 
 use crate::deployment::final_statuses::query_with_final_statuses;
@@ -25,6 +26,7 @@ pub struct OverdueDeployment {
     pub waited_seconds: i64,
 }
 
+#[boxed_futures]
 impl Store {
     /// Scans up to `batch` live deployments with ids above `after`.
     ///

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::environment::LockCommand;
 use greenroom_domain::id::{EnvironmentId, OrganizationId, SessionId};
 use greenroom_domain::policy::Action;
@@ -23,6 +24,7 @@ pub struct Watcher {
 /// Waiting sessions with an open stream, by environment.
 pub type WatchedSessions = HashMap<(OrganizationId, EnvironmentId), Vec<SessionId>>;
 
+#[boxed_futures]
 impl Store {
     /// Returns the waiting sessions whose stream was opened with a token or browser session that may still hold
     /// a session. One query for all streams.

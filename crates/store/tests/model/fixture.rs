@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::clock;
 use crate::model::user_id;
 use crate::shared_fixture::SharedFixture;
-use crate::step::{DEFAULT_LEASE, ENVIRONMENTS, MAX_LEASE, PEOPLE};
+use crate::step::{DEFAULT_LEASE, ENVIRONMENTS, MAX_LEASE, MAX_STAY, PEOPLE};
 
 pub const NAMES: [&str; ENVIRONMENTS] = ["blue", "green"];
 pub const REQUEST: &str = "model-request";
@@ -113,5 +113,6 @@ fn defined(id: EnvironmentId, name: &str) -> DefinedEnvironment {
         force_role: Role::Developer,
         force_reason_required: false,
         handover_grace_seconds: None,
+        max_stay_seconds: MAX_STAY,
     }
 }

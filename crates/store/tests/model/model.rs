@@ -8,6 +8,7 @@ use greenroom_domain::id::{SessionId, UserId};
 use greenroom_domain::lease::LeaseTerms;
 use greenroom_domain::lock::Claim;
 use greenroom_domain::owner::Owner;
+use greenroom_domain::queue::timeout_of;
 use greenroom_domain::token::TokenKind;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
@@ -17,7 +18,8 @@ use uuid::Uuid;
 use crate::expected_event::ExpectedEvent;
 use crate::record::Environment;
 use crate::step::{
-    self, Act, By, DEFAULT_LEASE, ENVIRONMENTS, GrantPath, MAX_LEASE, PEOPLE, Step, TIME_UNIT, Which,
+    self, Act, By, DEFAULT_LEASE, ENVIRONMENTS, GrantPath, MAX_LEASE, MAX_STAY, PEOPLE, Step, TIME_UNIT,
+    Which,
 };
 
 /// The kinds of the users' tokens.
@@ -73,6 +75,11 @@ pub fn user_of(id: UserId) -> usize {
 /// Only tokens of kind `user` may force by default.
 pub fn could_force(user: usize) -> bool {
     KINDS[user] == TokenKind::User
+}
+
+/// Returns how long the user keeps a place in a queue without a heartbeat.
+pub fn place_timeout(user: usize) -> SignedDuration {
+    timeout_of(KINDS[user], SignedDuration::from_secs(MAX_STAY))
 }
 
 fn session_id(number: u128) -> SessionId {
@@ -232,6 +239,7 @@ impl Model {
             lineage: &[],
             kind: KINDS[user_of(user)],
             terms,
+            max_stay: SignedDuration::from_secs(MAX_STAY),
             can_force,
             places: 0,
             is_at_session_limit: false,

@@ -4,6 +4,7 @@ use greenroom_domain::environment::{self, Applied, Effect, EnvironmentState, Loc
 use greenroom_domain::event::EventType;
 use greenroom_domain::id::SessionId;
 use greenroom_domain::lease::{Lease, LeaseTerms};
+use greenroom_domain::queue::Waiter;
 use greenroom_domain::rights::Barred;
 use greenroom_domain::session::{SessionEnd, SessionStatus};
 use jiff::Timestamp;
@@ -174,6 +175,8 @@ impl Environment {
                 };
                 let record = self.record(session);
                 record.status = end.status();
+                let timed_out = before.queue.find(session).filter(|waiter| !waiter.is_present(now));
+                reason = reason.or(timed_out.and_then(Waiter::timeout_reason).map(str::to_owned));
                 // An expired lease ended at its expiry time, not when the expiry was recorded.
                 (record.ended_at, record.ended_by) = (over.or(Some(now)), by);
                 let command = request.command;

@@ -1,14 +1,13 @@
 //! Compares the rows of the lock and its sessions with the model, column by column.
 
 use greenroom_domain::id::{SessionId, UserId};
-use greenroom_domain::queue::HEARTBEAT_TIMEOUT;
 use greenroom_domain::session::SessionStatus;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
 use crate::clock::Clock;
 use crate::fixture::ModelFixture;
-use crate::model::Model;
+use crate::model::{Model, place_timeout};
 use crate::record::{Environment, Record};
 
 /// The columns of the lock, with the ids and times of the model.
@@ -40,6 +39,8 @@ struct SessionRow {
     lease_seconds: i64,
     longest_seconds: i64,
     heard_at: Option<Timestamp>,
+    /// While it waits.
+    stay_seconds: Option<i64>,
 }
 
 #[derive(sqlx::FromRow)]
@@ -72,13 +73,14 @@ struct SessionColumns {
     lease_seconds: i64,
     longest_seconds: i64,
     heard_at: Option<jiff_sqlx::Timestamp>,
+    stay_seconds: i64,
 }
 
 /// Compares the rows of both environments with the model. Returns the time of the comparison.
 pub async fn compare(fixture: &ModelFixture, model: &Model) -> Clock {
     let (pool, ids) = (&fixture.shared.pool, fixture.environments.map(|id| id.uuid()));
     let sessions: Vec<SessionColumns> = sqlx::query_as(
-        "select environment_id, ordinal, id, status, fence, lease_seconds, longest_seconds, heard_at
+        "select environment_id, ordinal, id, status, fence, lease_seconds, longest_seconds, heard_at, stay_seconds
          from sessions where organization_id = $1 and environment_id = any($2) order by ordinal",
     )
     .bind(fixture.organization().uuid())
@@ -178,6 +180,8 @@ impl SessionRow {
             lease_seconds: record.terms.length.as_secs(),
             longest_seconds: record.terms.max_length.as_secs(),
             heard_at: record.heard_at,
+            stay_seconds: (record.status == SessionStatus::Queued)
+                .then(|| place_timeout(record.user).as_secs()),
         }
     }
 
@@ -193,6 +197,7 @@ impl SessionRow {
                 row.heard_at.map(|at| at.to_jiff()),
                 expected.and_then(|expected| expected.heard_at),
             ),
+            stay_seconds: (row.status == "queued").then_some(row.stay_seconds),
         }
     }
 }
@@ -204,7 +209,7 @@ fn assert_due_in_time(
     sweep_at: Option<jiff_sqlx::Timestamp>,
 ) {
     let over = match session.status.as_str() {
-        "queued" => session.heard_at.unwrap().to_jiff() + HEARTBEAT_TIMEOUT,
+        "queued" => session.heard_at.unwrap().to_jiff() + SignedDuration::from_secs(session.stay_seconds),
         "active" => lease_ends.unwrap().to_jiff(),
         _ => return,
     };

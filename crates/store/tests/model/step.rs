@@ -13,6 +13,8 @@ pub const TIME_UNIT: i64 = 45;
 pub const MARGIN: i64 = 15;
 pub const DEFAULT_LEASE: i64 = 110;
 pub const MAX_LEASE: i64 = 290;
+/// How long a person keeps a place.
+pub const MAX_STAY: i64 = 200;
 /// One is shorter than the first lease after a turn. They end after one to four units.
 const LEASES: [i64; 4] = [65, 20, 110, 155];
 
@@ -162,7 +164,7 @@ fn any_session() -> impl Strategy<Value = Which> {
 
 #[test]
 fn no_duration_ends_close_to_a_step() {
-    let ends = [FIRST_LEASE.as_secs(), HEARTBEAT_TIMEOUT.as_secs(), DEFAULT_LEASE, MAX_LEASE];
+    let ends = [FIRST_LEASE.as_secs(), HEARTBEAT_TIMEOUT.as_secs(), DEFAULT_LEASE, MAX_LEASE, MAX_STAY];
     for seconds in ends.into_iter().chain(LEASES).chain(GRACES) {
         assert!(seconds % TIME_UNIT >= MARGIN, "{seconds} s ends too close to a step");
     }

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::clock::Clock;
 use crate::fixture::ModelFixture;
-use crate::model::{Model, user_id};
+use crate::model::{Model, place_timeout, user_id};
 use crate::record::{Environment, Record};
 use crate::step::MARGIN;
 
@@ -72,7 +72,10 @@ pub fn session(fixture: &ModelFixture, model: &Model, place: usize, ordinal: usi
     Session {
         id: record.id,
         status,
-        heartbeat_by: record.heard_at.filter(|_| status == SessionStatus::Queued).map(heartbeat_deadline),
+        heartbeat_by: record
+            .heard_at
+            .filter(|_| status == SessionStatus::Queued)
+            .map(|at| heartbeat_deadline(at, place_timeout(record.user))),
         confirm_by: held
             .filter(|held| status == SessionStatus::Active && !held.lease.confirmed)
             .map(|held| held.lease.expires_at),

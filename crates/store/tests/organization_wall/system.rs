@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use greenroom_domain::deployment::DeploymentStatus;
-
 use crate::fold;
 
 /// The beginning of each query, and why it is allowed.
@@ -22,6 +20,61 @@ const LISTED: &[(&str, &str)] = &[
     (
         "select b.id as \"id!\", m.organization_id, m.role from unnest",
         "the check of the rights of all open streams of browsers",
+    ),
+    (
+        "select 'invariant: events are numbered without gaps'",
+        "an invariant of all organizations, for `admin verify`",
+    ),
+    (
+        "select 'invariant: the last event has the last number that was given'",
+        "an invariant of all organizations, for `admin verify`",
+    ),
+    (
+        "select 'invariant: a held environment has its active session'",
+        "an invariant of all organizations, for `admin verify`",
+    ),
+    (
+        "select 'invariant: an active session holds its environment'",
+        "an invariant of all organizations, for `admin verify`",
+    ),
+    ("select 'invariant: a fence is given once'", "an invariant of all organizations, for `admin verify`"),
+    (
+        "select 'invariant: the history of an environment is complete'",
+        "an invariant of all organizations, for `admin verify`",
+    ),
+    (
+        "select 'invariant: every version of a definition is there'",
+        "an invariant of all organizations, for `admin verify`",
+    ),
+    (
+        "select 'invariant: a deployment has its definition and its stages'",
+        "an invariant of all organizations, for `admin verify`",
+    ),
+    (
+        "select 'invariant: every stage of an ended deployment has ended'",
+        "an invariant of all organizations, for `admin verify`",
+    ),
+    (
+        "select 'invariant: what is live in an environment was deployed there'",
+        "an invariant of all organizations, for `admin verify`",
+    ),
+    ("select 'invariant: a log has no gaps'", "an invariant of all organizations, for `admin verify`"),
+    (
+        "select 'invariant: a secret has its active version'",
+        "an invariant of all organizations, for `admin verify`",
+    ),
+    (
+        "select 'invariant: an organization has an owner'",
+        "an invariant of all organizations, for `admin verify`",
+    ),
+    ("select 'invariant: pipelines are counted'", "an invariant of all organizations, for `admin verify`"),
+    (
+        "select organization_id::text as \"organization!\", object",
+        "the objects of all organizations, for `admin verify`",
+    ),
+    (
+        "select id from organizations order by id",
+        "the organizations whose sealed rows are opened, for `admin verify`",
     ),
     ("select exists ( select 1 from memberships where user_id", "a person's memberships, at sign-in"),
     (
@@ -55,10 +108,26 @@ const LISTED: &[(&str, &str)] = &[
         "environments that are due for a sweep, in all organizations",
     ),
     (
+        "update environments set expires_at = case when confirmed or expires_at <= $1",
+        "deadlines of presence of all organizations, after an absence of the installation",
+    ),
+    (
+        "update sessions set heard_at = greatest(heard_at, least",
+        "places in the queues of all organizations, after an absence of the installation",
+    ),
+    (
         "select organization_id, id as environment_id from environments where cleanup_retry_at",
         "environments whose clean-up is due to be repeated, in all organizations",
     ),
     ("select id from organizations where slug", "an operator names an organization by its slug"),
+    (
+        "select exists (select 1 from organizations)",
+        "the first owner's link is void once an organization exists",
+    ),
+    (
+        "update installation set setup_secret_hash = $1, setup_expires_at = clock_timestamp()",
+        "the first owner's link is made while there is no organization",
+    ),
     (
         "select distinct s.organization_id, s.environment_id, s.id from unnest",
         "waiting sessions of all open streams",
@@ -67,9 +136,20 @@ const LISTED: &[(&str, &str)] = &[
         "select organization_id, id from deployments where ended_at",
         "deployments whose logs and artifacts are past their retention, in all organizations",
     ),
+    (
+        "with queued as materialized ( select organization_id, pool_id, count(*)",
+        "the metrics of jobs that wait, in pools of all organizations",
+    ),
+    (
+        "select (select count(*) from (select 1 from sessions where waiting",
+        "the metrics of work that is due, in all organizations",
+    ),
     ("delete from idempotency_keys where ctid", "expired responses"),
     ("delete from exchanged_tokens where ctid", "tokens of issuers that were exchanged and have expired"),
-    ("select id from organizations where id = $1 or slug", "an exchange of tokens names an organization"),
+    (
+        "select id, slug from organizations where id = $1 or slug",
+        "an exchange of tokens names an organization",
+    ),
     (
         "select k.organization_id, k.id, k.master_key, k.wrapped from organization_keys k",
         "an operator wraps the data keys of all organizations with a new master key",
@@ -126,20 +206,6 @@ pub fn queries() -> Vec<String> {
         found.push(matching[0].clone());
     }
     found
-}
-
-pub fn is_written_in_system(query: &str) -> bool {
-    // `query_with_final_statuses!` joins the parts of a statement by this list.
-    let ends: Vec<String> = DeploymentStatus::FINAL.iter().map(|status| format!("'{status}'")).collect();
-    let ends = format!("({})", ends.join(", "));
-    let written = |folder: &str| {
-        sources(folder).iter().any(|path| {
-            let text = fold(&std::fs::read_to_string(path).unwrap());
-            let joined = text.replace("\"#, r#\"", &ends).replace("\", \"", &ends);
-            text.contains(query) || joined.contains(query)
-        })
-    };
-    written("src/system")
 }
 
 /// Returns the files below a folder of this crate.

@@ -6,11 +6,12 @@ use greenroom_domain::failure::{CommitList, CommitListStatus, CommitTitle};
 use greenroom_domain::forge::ForgeRepository;
 use greenroom_domain::id::JobId;
 use greenroom_keys::Keys;
-use greenroom_outbound::OutboundClient;
+use greenroom_outbound::{OutboundClient, Purpose};
 use greenroom_store::failure::DueFailure;
 use greenroom_store::{Store, StoreError, with_db_timeout};
 
-use crate::forge::connect_stored;
+use crate::forge::{ForgeError, connect_stored};
+use crate::requester::{public_text, requester};
 
 /// How long a forge may take.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -40,17 +41,16 @@ pub(super) async fn list(
         return Ok(());
     };
     let connection = (store, &access.keys, &access.client);
-    let connected = with_db_timeout(connect_stored(connection, organization, &forge, &repository)).await?;
-    let compared = match connected {
+    let requester = requester(store, Purpose::Forge, organization).await?;
+    let connected = connect_stored(connection, &requester, organization, &forge, &repository);
+    let compared = match with_db_timeout(connected).await? {
         Ok(connected) => {
             let compared = tokio::time::timeout(TIMEOUT, connected.compare(&range.from, &range.to)).await;
-            compared.map_or_else(
-                |_| Err("the forge did not respond in time".to_owned()),
-                |result| result.map_err(|error| error.to_string()),
-            )
+            compared.unwrap_or(Err(ForgeError::Timeout))
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(error),
     };
+    let compared = compared.map_err(|error| public_text(&requester, &error));
     let error = compared.as_ref().err().map(String::as_str);
     with_db_timeout(store.record_forge_call(organization, (forge.id, forge.revision), error)).await?;
     let list = match compared {

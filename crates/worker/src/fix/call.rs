@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use greenroom_domain::fix::FixReason;
 use greenroom_domain::forge::ForgeRepository;
+use greenroom_outbound::Purpose;
 use greenroom_store::fix::DueFix;
 use greenroom_store::{Store, StoreError, with_db_timeout};
 
 use crate::evidence::ForgeAccess;
 use crate::forge::{Forge, ForgeError, connect_stored};
+use crate::requester::{public_text, requester};
 
 /// How long all calls of a forge may take. Shorter than the lease.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -61,17 +63,20 @@ where
         return Ok(Err(not_connected()));
     };
     let connection = (store, &access.keys, &access.client);
-    let connected = with_db_timeout(connect_stored(connection, organization, &forge, &repository)).await?;
-    let result = match connected {
+    let requester = requester(store, Purpose::Forge, organization).await?;
+    let connected = connect_stored(connection, &requester, organization, &forge, &repository);
+    let result = match with_db_timeout(connected).await? {
         Ok(connected) => match tokio::time::timeout(TIMEOUT, call(connected)).await {
-            Ok(result) => result?
-                .map_err(|error| CallFailed { text: error.to_string(), is_temporary: error.is_temporary() }),
-            Err(_) => {
-                Err(CallFailed { text: "the forge did not respond in time".to_owned(), is_temporary: true })
-            }
+            Ok(result) => result?,
+            Err(_) => Err(ForgeError::Timeout),
         },
-        Err(error) => Err(CallFailed { text: error.to_string(), is_temporary: false }),
+        Err(error) => Err(error),
     };
+    let result = result.map_err(|error| CallFailed {
+        text: public_text(&requester, &error),
+        // The end of a fix would show how a destination that only the operator's list allows has responded.
+        is_temporary: requester.has_used_list() || error.is_temporary(),
+    });
     let error = result.as_ref().err().map(CallFailed::text);
     with_db_timeout(store.record_forge_call(organization, (forge.id, forge.revision), error)).await?;
     Ok(result)

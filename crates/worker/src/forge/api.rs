@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use greenroom_domain::forge::{ForgeKind, is_token};
 use greenroom_domain::secret::Secret;
-use greenroom_outbound::{Bounds, OutboundClient};
+use greenroom_outbound::{Bounds, OutboundClient, Requester};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Method, Request, Response, StatusCode};
 use serde::Deserialize;
@@ -49,6 +49,7 @@ impl Problem {
 /// A repository of a forge, and the means to call it.
 pub(super) struct Api {
     client: OutboundClient,
+    requester: Requester,
     /// The address of the API and the path of the repository.
     base: String,
     pub(super) owner: String,
@@ -58,7 +59,11 @@ pub(super) struct Api {
 }
 
 impl Api {
-    pub(super) fn new(client: OutboundClient, connection: Connection<'_>) -> Result<Self, ForgeError> {
+    pub(super) fn new(
+        client: OutboundClient,
+        requester: Requester,
+        connection: Connection<'_>,
+    ) -> Result<Self, ForgeError> {
         let Connection { kind, address, repository, token } = connection;
         if !std::str::from_utf8(token.reveal()).is_ok_and(is_token) {
             return Err(ForgeError::Input("the credential"));
@@ -66,7 +71,7 @@ impl Api {
         let (owner, name) = (repository.owner().to_owned(), repository.name().to_owned());
         // Both have only letters, digits and `-_.`.
         let base = format!("{}/repos/{owner}/{name}", address.trim_end_matches('/'));
-        Ok(Self { client, base, owner, name, kind, token })
+        Ok(Self { client, requester, base, owner, name, kind, token })
     }
 
     pub(super) async fn get<T: DeserializeOwned>(
@@ -109,7 +114,7 @@ impl Api {
         };
         let request = request.map_err(|_| ForgeError::Input("the address"))?;
         let bounds = Bounds { timeout: TIMEOUT, max_response_bytes: max_bytes };
-        let response = self.client.send(request, bounds).await?;
+        let response = self.client.send(&self.requester, request, bounds).await?;
         if response.status().is_success() { Ok(response) } else { Err(self.failure(&response)) }
     }
 

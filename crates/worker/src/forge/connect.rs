@@ -3,7 +3,7 @@
 use greenroom_domain::forge::{ForgeKind, ForgeRepository};
 use greenroom_domain::id::OrganizationId;
 use greenroom_keys::Keys;
-use greenroom_outbound::OutboundClient;
+use greenroom_outbound::{OutboundClient, Requester};
 use greenroom_store::forge::ForgeRecord;
 use greenroom_store::{Store, StoreError};
 
@@ -15,9 +15,13 @@ use super::github::Github;
 use super::interface::{Connection, Forge};
 
 /// Makes the client of a forge. Nothing is sent yet.
-pub fn connect(client: &OutboundClient, connection: Connection<'_>) -> Result<Box<dyn Forge>, ForgeError> {
+pub fn connect(
+    client: &OutboundClient,
+    requester: &Requester,
+    connection: Connection<'_>,
+) -> Result<Box<dyn Forge>, ForgeError> {
     let kind = connection.kind;
-    let api = Api::new(client.clone(), connection)?;
+    let api = Api::new(client.clone(), requester.clone(), connection)?;
     Ok(match kind {
         ForgeKind::Github => Box::new(Github(api)),
         ForgeKind::Forgejo => Box::new(Forgejo(api)),
@@ -28,6 +32,7 @@ pub fn connect(client: &OutboundClient, connection: Connection<'_>) -> Result<Bo
 /// (`Store::record_forge_call`).
 pub async fn connect_stored(
     (store, keys, client): (&Store, &Keys, &OutboundClient),
+    requester: &Requester,
     organization: OrganizationId,
     forge: &ForgeRecord,
     repository: &ForgeRepository,
@@ -36,5 +41,6 @@ pub async fn connect_stored(
         Ok(token) => token,
         Err(error) => return Ok(Err(error.into())),
     };
-    Ok(connect(client, Connection { kind: forge.kind, address: &forge.address, repository, token }))
+    let connection = Connection { kind: forge.kind, address: &forge.address, repository, token };
+    Ok(connect(client, requester, connection))
 }

@@ -1,4 +1,5 @@
-//! Why a call of a forge failed. The texts can be shown to users: of a forge's text they contain a bounded, cleaned message.
+//! Why a call of a forge failed. The texts can be shown to users, unless the operator's list of allowed destinations was used
+//! (`requester.rs`): of a forge's text they contain a bounded, cleaned message.
 
 use std::time::Duration;
 
@@ -10,6 +11,8 @@ use super::credential::CredentialNotOpened;
 pub enum ForgeError {
     #[error("the forge can't be called: {0}")]
     Outbound(#[from] OutboundError),
+    #[error("the forge did not respond in time")]
+    Timeout,
     /// Nothing was sent.
     #[error(transparent)]
     Credential(#[from] CredentialNotOpened),
@@ -38,10 +41,13 @@ impl ForgeError {
     /// Returns whether the forge may have done what was requested.
     pub fn is_unclear(&self) -> bool {
         match self {
-            Self::Server { .. } | Self::Unexpected(_) => true,
+            Self::Server { .. } | Self::Unexpected(_) | Self::Timeout => true,
             Self::Outbound(error) => matches!(
                 error,
-                OutboundError::Timeout(_) | OutboundError::TooLarge(_) | OutboundError::Http(_)
+                OutboundError::Lookup(_)
+                    | OutboundError::Timeout(_)
+                    | OutboundError::TooLarge(_)
+                    | OutboundError::Http(_)
             ),
             _ => false,
         }

@@ -12,7 +12,7 @@ mod github;
 mod interface;
 mod open_once;
 mod shared;
-mod text;
+pub(crate) mod text;
 
 pub use self::connect::{connect, connect_stored};
 pub use self::credential::{CredentialNotOpened, open_credential};
@@ -22,6 +22,3 @@ pub use self::interface::{
     StatusState, VERIFIED_CONTEXT,
 };
 pub use self::open_once::{Opened, open_once};
-
-#[cfg(test)]
-mod tests;

@@ -6,7 +6,7 @@ use greenroom_domain::failure::{Category, CommitList};
 use greenroom_store::failure::{CollectedRecord, FailureChanges, FailureRecord};
 
 /// Returns the context. The ids of evidence are those of the API.
-pub(super) fn context(
+pub fn context(
     failure: &FailureRecord,
     collected: &CollectedRecord,
     changes: Option<&FailureChanges>,
@@ -85,7 +85,3 @@ fn commit_changes(
         None => Vec::new(),
     }
 }
-
-#[cfg(test)]
-#[path = "context_tests.rs"]
-mod tests;

@@ -1,12 +1,14 @@
 //! Explains one failure: reserves a call within the budget, calls the model, settles the call, and ends the analysis.
 
 use greenroom_analysis::model::{
-    Change, Completion, HttpModel, Model, ModelFailure, OutboundTransport, PROMPT_VERSION, Prompt, Usage,
+    Change, Completion, HttpModel, Limits, Model, ModelFailure, OutboundTransport, PROMPT_VERSION, Prompt,
+    Usage,
 };
 use greenroom_domain::analysis::MAX_MODEL_CALLS;
 use greenroom_domain::id::ModelCallId;
 use greenroom_domain::model::Endpoint;
 use greenroom_domain::model::budget::{Amount, Exhausted};
+use greenroom_outbound::{Purpose, Requester};
 use greenroom_store::analysis::{DueAnalysis, ExplanationEnd, ModelName};
 use greenroom_store::failure::{CollectedRecord, FailureChanges, FailureRecord};
 use greenroom_store::model::{ModelCallResult, ModelSettingsRecord, NewModelCall, NotReserved};
@@ -16,6 +18,7 @@ use sha2::{Digest, Sha256};
 use super::ModelAccess;
 use super::context::context;
 use super::credential::open_credential;
+use crate::requester::{public_text, requester};
 
 /// What is known of a failure that is explained.
 struct Subject {
@@ -56,6 +59,7 @@ pub(super) async fn explain(
     let stage = with_db_timeout(store.failed_stage(organization, &subject.failure)).await?;
     let context = context(&subject.failure, &subject.collected, subject.changes.as_ref(), stage.as_ref());
     let Ok(prompt) = Prompt::new(&context) else { return Ok(failed("the prompt could not be made")) };
+    let requester = requester(store, Purpose::Model, organization).await?;
     let key = match with_db_timeout(open_credential(store, access.keys, organization, &settings)).await? {
         Ok(key) => key,
         Err(error) => return Ok(failed(&error.to_string())),
@@ -68,16 +72,44 @@ pub(super) async fn explain(
         Err(NotReserved::Disabled) => return Ok(Some(ExplanationEnd::ModelDisabled)),
         Err(NotReserved::SettingsChanged) => return Ok(None),
     };
-    let client = HttpModel::new(OutboundTransport::new(access.client.clone()), endpoint);
+    let transport = OutboundTransport::new(access.client.clone(), requester.clone());
+    let client = HttpModel::new(transport, endpoint);
     let explained = client.explain(&prompt, key.as_ref(), &access.limits).await;
+    let explained = explained.map_err(|failure| reported(&requester, &prompt, access.limits, failure));
     settle(access, due, call, &explained).await?;
     Ok(match explained {
         Ok(Completion { mut explanation, .. }) => {
             explanation.suspects = titles(&explanation.suspects, &context.changes);
             Some(ExplanationEnd::Explained { model, explanation, reuse_key, reused_from: None })
         }
-        Err(ModelFailure { error, .. }) => failed(&error.to_string()),
+        Err(ReportedFailure { text, .. }) => failed(&text),
     })
+}
+
+/// A failure, as members of the organization read it.
+struct ReportedFailure {
+    text: String,
+    usage: Usage,
+    attempts: u32,
+}
+
+/// The number of requests and their tokens would show how a destination that only the operator's list allows has responded. There
+/// every failure counts as one in which no request got a response.
+fn reported(
+    requester: &Requester,
+    prompt: &Prompt,
+    limits: Limits,
+    failure: ModelFailure,
+) -> ReportedFailure {
+    let text = public_text(requester, &failure);
+    let ModelFailure { usage, attempts, .. } = failure;
+    if !requester.has_used_list() {
+        return ReportedFailure { text, usage, attempts };
+    }
+    let attempts = limits.max_attempts();
+    let input_tokens = (prompt.bytes() as u64).saturating_mul(attempts.into());
+    let output_tokens = u64::from(limits.max_output_tokens).saturating_mul(attempts.into());
+    ReportedFailure { text, usage: Usage { input_tokens, output_tokens, is_estimated: true }, attempts }
 }
 
 /// Returns `None` if the evidence does not exist any more.
@@ -142,15 +174,14 @@ async fn settle(
     access: &ModelAccess<'_>,
     due: &DueAnalysis,
     call: ModelCallId,
-    explained: &Result<Completion, ModelFailure>,
+    explained: &Result<Completion, ReportedFailure>,
 ) -> Result<(), StoreError> {
     let (usage, attempts, error) = match explained {
         Ok(Completion { usage, attempts, .. }) => (*usage, *attempts, None),
-        Err(ModelFailure { error, usage, attempts }) => (*usage, *attempts, Some(error.to_string())),
+        Err(ReportedFailure { text, usage, attempts }) => (*usage, *attempts, Some(text.as_str())),
     };
     let Usage { input_tokens, output_tokens, is_estimated } = usage;
-    let result =
-        ModelCallResult { attempts, input_tokens, output_tokens, is_estimated, error: error.as_deref() };
+    let result = ModelCallResult { attempts, input_tokens, output_tokens, is_estimated, error };
     with_db_timeout(access.store.settle_model_call(due.organization_id, call, &result)).await?;
     Ok(())
 }

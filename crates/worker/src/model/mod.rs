@@ -1,7 +1,7 @@
 //! Explains failures by the models of their organizations. An analysis whose evidence is there waits in a leased row; a call is
 //! reserved before anything is sent, so that a worker that dies can neither exceed a budget nor lose an analysis.
 
-mod context;
+pub(crate) mod context;
 mod credential;
 mod explain;
 

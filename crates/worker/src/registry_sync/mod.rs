@@ -6,7 +6,7 @@
 
 mod credential;
 mod fetch;
-mod plan;
+pub(crate) mod plan;
 mod registry;
 
 use std::collections::HashSet;
@@ -16,13 +16,15 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use greenroom_domain::id::OrganizationId;
 use greenroom_keys::Keys;
-use greenroom_registry::RegistryReader;
+use greenroom_outbound::Purpose;
+use greenroom_registry::{RegistryError, RegistryReader};
 use greenroom_store::system::step_registry::DueRegistry;
-use greenroom_store::{Store, with_db_timeout};
+use greenroom_store::{Store, StoreError, with_db_timeout};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use self::registry::RegistrySync;
+use self::registry::{RegistrySync, SyncOutcome};
+use crate::requester::requester;
 
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// How many registries are read concurrently.
@@ -74,14 +76,7 @@ async fn synchronize(
     keys: &Keys,
     due: DueRegistry,
 ) -> OrganizationId {
-    let sync = RegistrySync { store, reader, keys, due: &due };
-    let ended = match tokio::time::timeout(SYNC_TIMEOUT, sync.run()).await {
-        Ok(ended) => ended,
-        Err(_) => {
-            sync.fail(format!("reading it took longer than {} minutes", SYNC_TIMEOUT.as_secs() / 60)).await
-        }
-    };
-    let outcome = match &ended {
+    let outcome = match &synchronize_due(store, reader, keys, &due).await {
         Ok(outcome) => outcome.as_str(),
         Err(error) => {
             // The lease ends, and another worker tries again.
@@ -95,4 +90,19 @@ async fn synchronize(
     };
     metrics::counter!("greenroom_registry_syncs_total", "outcome" => outcome).increment(1);
     due.organization_id
+}
+
+async fn synchronize_due(
+    store: &Store,
+    reader: &RegistryReader,
+    keys: &Keys,
+    due: &DueRegistry,
+) -> Result<SyncOutcome, StoreError> {
+    let requester = requester(store, Purpose::Registry, due.organization_id).await?;
+    let reader = reader.for_requester(requester.clone());
+    let sync = RegistrySync { store, reader: &reader, requester: &requester, keys, due };
+    match tokio::time::timeout(SYNC_TIMEOUT, sync.run()).await {
+        Ok(ended) => ended,
+        Err(_) => sync.fail_reading(&RegistryError::Timeout(SYNC_TIMEOUT), None).await,
+    }
 }

@@ -1,8 +1,10 @@
 //! One synchronization of one registry.
 
+use greenroom_domain::step::StepTag;
 use greenroom_domain::step_registry::AllowedSigner;
 use greenroom_keys::Keys;
-use greenroom_registry::{Bounds, RegistryReader, Source};
+use greenroom_outbound::Requester;
+use greenroom_registry::{Bounds, RegistryError, RegistryReader, Source};
 use greenroom_store::step_registry::{SyncBatch, SyncEnd};
 use greenroom_store::system::step_registry::DueRegistry;
 use greenroom_store::{Store, StoreError, with_db_timeout};
@@ -10,6 +12,7 @@ use greenroom_store::{Store, StoreError, with_db_timeout};
 use super::credential;
 use super::fetch::{Fetched, fetch};
 use super::plan::{SyncPlan, plan};
+use crate::requester::public_text;
 
 /// How a synchronization has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +35,9 @@ impl SyncOutcome {
 
 pub(super) struct RegistrySync<'a> {
     pub(super) store: &'a Store,
+    /// Reads on behalf of the requester.
     pub(super) reader: &'a RegistryReader,
+    pub(super) requester: &'a Requester,
     pub(super) keys: &'a Keys,
     pub(super) due: &'a DueRegistry,
 }
@@ -56,7 +61,7 @@ impl RegistrySync<'_> {
         let bounds = Bounds::default();
         let advertised = match self.reader.list_tags(&source, &bounds).await {
             Ok(tags) => tags,
-            Err(error) => return self.fail(error.to_string()).await,
+            Err(error) => return self.fail_reading(&error, None).await,
         };
         let known = with_db_timeout(self.store.known_tags(self.due.organization_id, self.due.id)).await?;
         let SyncPlan { fetch: new, moved, tags } = plan(advertised, known);
@@ -71,7 +76,7 @@ impl RegistrySync<'_> {
                     SyncBatch { published: vec![*version], ..SyncBatch::default() }
                 }
                 Ok(Fetched::Refused(refusal)) => SyncBatch { refused: vec![refusal], ..SyncBatch::default() },
-                Err(error) => return self.fail(format!("{tag}: {error}")).await,
+                Err(error) => return self.fail_reading(&error, Some(&tag)).await,
             };
             if !self.record(batch).await? {
                 return Ok(SyncOutcome::LeaseLost);
@@ -80,7 +85,18 @@ impl RegistrySync<'_> {
         self.end(SyncEnd::Synced { tags }, SyncOutcome::Synced).await
     }
 
-    pub(super) async fn fail(&self, error: String) -> Result<SyncOutcome, StoreError> {
+    /// Records that the registry, or a tag of it, could not be read.
+    pub(super) async fn fail_reading(
+        &self,
+        error: &RegistryError,
+        tag: Option<&StepTag>,
+    ) -> Result<SyncOutcome, StoreError> {
+        let text = public_text(self.requester, error);
+        let tag = tag.filter(|_| !self.requester.has_used_list());
+        self.fail(tag.map_or_else(|| text.clone(), |tag| format!("{tag}: {text}"))).await
+    }
+
+    async fn fail(&self, error: String) -> Result<SyncOutcome, StoreError> {
         self.end(SyncEnd::Failed { error }, SyncOutcome::Failed).await
     }
 

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use greenroom_domain::id::{DeploymentId, OrganizationId};
-use greenroom_store::engine::{Advance, Dispatch};
-use greenroom_worker::engine::{DeploymentAdvancer, Engine, EngineConfig, WorkerSettings, run_worker};
-use greenroom_workflows::contract::{Advanced, AdvancedJob, Subject};
+use greenroom_engine::{DeploymentAdvancer, Engine, EngineConfig, WorkerSettings, run_worker};
+use greenroom_workflows::contract::{Advanced, Subject};
 use temporalio_client::WorkflowExecutionStatus;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -21,7 +20,7 @@ use crate::scripted_store::{ScriptedStore, State};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deployment_continues_after_the_engine_was_killed_and_restarted() {
-    let mut fixture = EngineFixture::with_worker().await;
+    let mut fixture = EngineFixture::with_worker_and_own_temporal().await;
     let deployment = fixture.store.deployment(3);
     fixture.wake(deployment).await;
     fixture.run_one_job(deployment).await;
@@ -44,7 +43,7 @@ async fn a_deployment_continues_after_the_engine_was_killed_and_restarted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_waits_for_an_engine_that_starts_later() {
-    let mut fixture = EngineFixture::without_worker().await;
+    let mut fixture = EngineFixture::with_own_temporal().await;
     fixture.temporal.kill().await;
     fixture.start_worker();
     tokio::time::sleep(Duration::from_secs(2)).await;
@@ -73,7 +72,7 @@ async fn an_unavailable_store_fails_no_workflow() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_worker_continues_after_one_was_killed() {
+async fn waits_another_worker_continues_after_one_was_killed() {
     let mut fixture = EngineFixture::without_worker().await;
     let deployment = fixture.store.deployment(3);
     let mut server = AdvanceServer::new(fixture.store.clone()).await;
@@ -123,11 +122,13 @@ impl AdvanceServer {
 
     /// Starts this program again, as a worker only.
     fn worker(&mut self, fixture: &EngineFixture) -> Child {
+        let config = fixture.temporal.config();
         Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "faults::work_until_killed", "--ignored", "--nocapture"])
             .env("GREENROOM_TEST_STORE", &self.address)
             .env("GREENROOM_TEST_INSTALLATION", fixture.store.installation.to_string())
-            .env("GREENROOM_TEST_ENGINE", fixture.temporal.config().address)
+            .env("GREENROOM_TEST_ENGINE", config.address)
+            .env("GREENROOM_TEST_NAMESPACE", config.namespace)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .kill_on_drop(true)
@@ -143,13 +144,7 @@ async fn serve_advance(mut stream: TcpStream, store: Arc<ScriptedStore>) {
         return;
     }
     let subject: Subject = serde_json::from_str(&line).unwrap();
-    let advance = store.advance_once(subject.deployment_id).await.unwrap().unwrap();
-    let dispatch = advance.dispatch.iter();
-    let advanced = Advanced {
-        ended: advance.ended,
-        dispatch: dispatch.map(|job| AdvancedJob { job_id: job.job_id, pool_id: job.pool_id }).collect(),
-        ..Advanced::default()
-    };
+    let advanced = store.advance_once(subject.deployment_id).await.unwrap().unwrap();
     drop(write.write_all(serde_json::to_string(&advanced).unwrap().as_bytes()).await);
 }
 
@@ -161,7 +156,7 @@ impl DeploymentAdvancer for RemoteAdvancer {
         &self,
         organization_id: OrganizationId,
         deployment_id: DeploymentId,
-    ) -> BoxFuture<'_, Result<Option<Advance>, Box<dyn std::error::Error + Send + Sync>>> {
+    ) -> BoxFuture<'_, Result<Option<Advanced>, Box<dyn std::error::Error + Send + Sync>>> {
         Box::pin(async move {
             let mut stream = TcpStream::connect(&self.0).await?;
             let subject = Subject { organization_id, deployment_id, installation_id: None };
@@ -169,16 +164,7 @@ impl DeploymentAdvancer for RemoteAdvancer {
             stream.write_all(request.as_bytes()).await?;
             let mut line = String::new();
             BufReader::new(stream).read_line(&mut line).await?;
-            let advanced: Advanced = serde_json::from_str(&line)?;
-            let dispatch = advanced.dispatch.iter();
-            Ok(Some(Advance {
-                ended: advanced.ended,
-                dispatch: dispatch.map(|job| Dispatch { job_id: job.job_id, pool_id: job.pool_id }).collect(),
-                withdrawn: Vec::new(),
-                again_in: None,
-                has_wake_ups: false,
-                has_due_failures: false,
-            }))
+            Ok(Some(serde_json::from_str(&line)?))
         })
     }
 }
@@ -186,9 +172,9 @@ impl DeploymentAdvancer for RemoteAdvancer {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "a worker for the test above, in a separate process"]
 async fn work_until_killed() {
-    let (store, address) =
-        (std::env::var("GREENROOM_TEST_STORE").unwrap(), std::env::var("GREENROOM_TEST_ENGINE").unwrap());
-    let config = EngineConfig { address, namespace: "default".to_owned(), ..EngineConfig::default() };
+    let [store, address, namespace] =
+        ["STORE", "ENGINE", "NAMESPACE"].map(|name| std::env::var(format!("GREENROOM_TEST_{name}")).unwrap());
+    let config = EngineConfig { address, namespace, ..EngineConfig::default() };
     let stop = CancellationToken::new();
     let engine = Engine::new(config);
     engine.identify(std::env::var("GREENROOM_TEST_INSTALLATION").unwrap().parse().unwrap());

@@ -1,10 +1,10 @@
-//! A Temporal server, an engine handle, workers and a scripted store.
+//! A Temporal namespace, an engine handle, workers and a scripted store.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use greenroom_domain::id::{DeploymentId, JobId};
-use greenroom_worker::engine::{Engine, PolledJob, WorkerSettings, run_worker};
+use greenroom_engine::{Engine, PolledJob, WorkerSettings, run_worker};
 use greenroom_workflows::DeploymentWorkflow;
 use greenroom_workflows::names::workflow_id;
 use temporalio_client::{WorkflowDescribeOptions, WorkflowExecutionStatus, WorkflowFetchHistoryOptions};
@@ -37,8 +37,22 @@ impl EngineFixture {
     }
 
     pub async fn without_worker() -> Self {
+        Self::on(Temporal::of_test().await)
+    }
+
+    /// With a Temporal server that the test can kill, and that replaces a run early.
+    pub async fn with_worker_and_own_temporal() -> Self {
+        let mut fixture = Self::with_own_temporal().await;
+        fixture.start_worker();
+        fixture
+    }
+
+    pub async fn with_own_temporal() -> Self {
+        Self::on(Temporal::of_own().await)
+    }
+
+    fn on(temporal: Temporal) -> Self {
         drop(tracing_subscriber::fmt().with_env_filter("warn").with_test_writer().try_init());
-        let temporal = Temporal::start_new().await;
         let (store, stop) = (Arc::new(ScriptedStore::new()), CancellationToken::new());
         let engine = engine_of(&temporal, &store);
         Self { temporal, engine, store, stop, workers: JoinSet::new() }

@@ -49,7 +49,7 @@ async fn a_wait_of_seven_days_for_an_approval_has_a_short_history() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_run_continues_where_the_old_one_ended() {
-    let fixture = EngineFixture::with_worker().await;
+    let fixture = EngineFixture::with_worker_and_own_temporal().await;
     let deployment = fixture.store.deployment(1);
     let job = fixture.store.job(deployment, 0);
     fixture.store.with(deployment, |record| {
@@ -84,7 +84,7 @@ async fn a_new_run_continues_where_the_old_one_ended() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_runner_keeps_its_task_while_the_history_grows() {
-    let fixture = EngineFixture::with_worker().await;
+    let fixture = EngineFixture::with_worker_and_own_temporal().await;
     let deployment = fixture.store.deployment(1);
     fixture.wake(deployment).await;
     let (job, token) = fixture.take(deployment).await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use greenroom_domain::id::DeploymentId;
-use greenroom_worker::engine::EngineError;
+use greenroom_engine::EngineError;
 use temporalio_client::WorkflowExecutionStatus;
 use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
 use uuid::Uuid;
@@ -65,7 +65,7 @@ async fn a_workflow_of_a_missing_deployment_fails_with_a_message() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engine_without_an_installation_id_wakes_and_polls_nothing() {
     let fixture = EngineFixture::without_worker().await;
-    let engine = greenroom_worker::engine::Engine::new(fixture.temporal.config());
+    let engine = greenroom_engine::Engine::new(fixture.temporal.config());
     let deployment = fixture.store.deployment(0);
     let woken = engine.wake(fixture.store.organization, deployment).await;
     assert!(woken.is_err_and(|error| error.is_unavailable()));

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
+use greenroom_engine::EngineError;
 use temporalio_common::protos::temporal::api::enums::v1::EventType;
-
-use greenroom_worker::engine::EngineError;
 
 use crate::fixture::{EngineFixture, LONG_POLL, SHORT_POLL, count, until};
 use crate::scripted_store::State;
@@ -48,7 +47,7 @@ async fn a_poll_whose_caller_is_gone_hands_its_job_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn heavy_a_job_without_heartbeats_is_dispatched_again() {
+async fn waits_a_job_without_heartbeats_is_dispatched_again() {
     let fixture = EngineFixture::with_worker().await;
     let deployment = fixture.store.deployment(1);
     fixture.wake(deployment).await;

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use greenroom_domain::id::{DeploymentId, OrganizationId};
+use greenroom_engine::{Engine, EngineError};
 use greenroom_store::StoreError;
 use greenroom_store::engine::WakeUp;
-use greenroom_worker::engine::{Engine, EngineError};
 use greenroom_worker::relay::{self, Outbox, RelayBell, WakeUpTarget};
 use tokio_util::sync::CancellationToken;
 
@@ -108,7 +108,7 @@ async fn a_refused_wake_up_is_put_off_and_the_others_are_delivered() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn wake_ups_are_kept_during_an_outage_and_delivered_afterwards() {
-    let mut fixture = EngineFixture::with_worker().await;
+    let mut fixture = EngineFixture::with_worker_and_own_temporal().await;
     let (outbox, bell, stop) = (ListOutbox::default(), RelayBell::default(), CancellationToken::new());
     let engine = engine_of(&fixture.temporal, &fixture.store);
     let relaying = relay::run(outbox.clone(), engine, bell.clone(), stop.clone());

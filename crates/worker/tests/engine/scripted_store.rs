@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use greenroom_domain::id::{DeploymentId, InstallationId, JobId, OrganizationId, PoolId};
-use greenroom_store::engine::{Advance, Dispatch};
-use greenroom_worker::engine::DeploymentAdvancer;
+use greenroom_engine::DeploymentAdvancer;
+use greenroom_workflows::contract::{Advanced, AdvancedJob};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
 
@@ -101,7 +101,7 @@ impl ScriptedStore {
     pub async fn advance_once(
         &self,
         deployment: DeploymentId,
-    ) -> Result<Option<Advance>, Box<dyn Error + Send + Sync>> {
+    ) -> Result<Option<Advanced>, Box<dyn Error + Send + Sync>> {
         if !self.records.lock().unwrap().contains_key(&deployment) {
             return Ok(None);
         }
@@ -109,16 +109,16 @@ impl ScriptedStore {
             record.advance_count += 1;
             let current = record.jobs.iter().find(|(_, state)| *state != State::Done);
             let dispatch = match current {
-                Some((job_id, State::Waiting)) => vec![Dispatch { job_id: *job_id, pool_id: self.pool }],
+                Some((job_id, State::Waiting)) => vec![AdvancedJob { job_id: *job_id, pool_id: self.pool }],
                 _ => Vec::new(),
             };
-            Advance {
+            let millis = |wait: Duration| u64::try_from(wait.as_millis()).unwrap();
+            Advanced {
                 ended: current.is_none() && !record.is_waiting,
+                missing: false,
                 dispatch,
                 withdrawn: record.withdrawn.clone(),
-                again_in: record.again_in,
-                has_wake_ups: false,
-                has_due_failures: false,
+                again_in_millis: record.again_in.map(millis),
             }
         });
         // The result was computed before the wait, so that it is as stale as possible when it is returned.
@@ -136,7 +136,7 @@ impl DeploymentAdvancer for ScriptedStore {
         &self,
         organization: OrganizationId,
         deployment: DeploymentId,
-    ) -> BoxFuture<'_, Result<Option<Advance>, Box<dyn Error + Send + Sync>>> {
+    ) -> BoxFuture<'_, Result<Option<Advanced>, Box<dyn Error + Send + Sync>>> {
         assert_eq!(organization, self.organization);
         Box::pin(self.advance_once(deployment))
     }

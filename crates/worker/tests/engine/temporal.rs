@@ -1,121 +1,90 @@
-//! A Temporal server for one test, with its database in a file, which can be killed and restarted.
+//! The Temporal of a test: a namespace on the server that `GREENROOM_TEST_TEMPORAL_ADDRESS` names, or a server of the
+//! test's own.
 
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 
-use greenroom_worker::engine::EngineConfig;
-use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
-use tokio::net::TcpListener;
-use tokio::process::{Child, Command};
+use greenroom_engine::EngineConfig;
+use temporalio_client::tonic::IntoRequest;
+use temporalio_client::{
+    Client, ClientOptions, Connection, ConnectionOptions, RegisterNamespaceOptions, Url,
+};
+use temporalio_common::protos::temporal::api::taskqueue::v1::TaskQueue;
+use temporalio_common::protos::temporal::api::workflowservice::v1::{
+    DescribeTaskQueueRequest, RegisterNamespaceRequest,
+};
 use uuid::Uuid;
 
-/// Without the first three settings each dispatch waits for a 50 ms tick. With the last one a new run starts
-/// early enough for a test to observe it.
-const DYNAMIC: [&str; 4] = [
-    "history.transferProcessorMaxPollRPS=1000",
-    "history.timerProcessorMaxPollRPS=1000",
-    "history.visibilityProcessorMaxPollRPS=200",
-    "limit.historyCount.suggestContinueAsNew=200",
-];
+use crate::fixture::until;
+use crate::own_temporal::OwnTemporal;
 
 pub struct Temporal {
-    ports: [u16; 3],
-    folder: PathBuf,
-    child: Option<Child>,
+    address: String,
+    namespace: String,
+    own: Option<OwnTemporal>,
 }
 
-fn program() -> PathBuf {
-    let given = std::env::var_os("GREENROOM_TEST_TEMPORAL").map(PathBuf::from);
-    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let program = given.unwrap_or_else(|| checkout.join(".stack/.tools/venv/bin/temporal"));
-    assert!(program.exists(), "no Temporal at {}: run dev/stack install", program.display());
-    program
-}
-
-async fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port()
-}
-
-fn connection(port: u16) -> ConnectionOptions {
-    let target = Url::parse(&format!("http://127.0.0.1:{port}")).unwrap();
-    ConnectionOptions::new(target).connect_timeout(Duration::from_secs(1)).build()
+pub async fn connect(address: &str) -> Option<Connection> {
+    let target = Url::parse(&format!("http://{address}")).unwrap();
+    let options = ConnectionOptions::new(target).connect_timeout(Duration::from_secs(1)).build();
+    Connection::connect(options).await.ok()
 }
 
 impl Temporal {
-    /// Chooses free ports without starting the server.
-    pub async fn reserve_ports() -> Self {
-        let folder = std::env::temp_dir().join(format!("greenroom-temporal-{}", Uuid::now_v7()));
-        std::fs::create_dir(&folder).unwrap();
-        Self { ports: [free_port().await, free_port().await, free_port().await], folder, child: None }
-    }
-
-    pub async fn start_new() -> Self {
-        for _ in 0..5 {
-            let mut temporal = Self::reserve_ports().await;
-            if temporal.try_start().await {
-                return temporal;
-            }
-            // Another process has taken one of the ports meanwhile.
+    /// Creates a namespace on the shared server, or starts a server if there is none. What a killed test leaves in its
+    /// namespace are rows: a workflow without a worker does nothing.
+    pub async fn of_test() -> Self {
+        match std::env::var("GREENROOM_TEST_TEMPORAL_ADDRESS") {
+            Ok(address) => Self::on_shared(address).await,
+            Err(_) => Self::of_own().await,
         }
-        panic!("Temporal did not start");
     }
 
-    /// Starts the server again on its ports.
-    pub async fn start(&mut self) {
-        assert!(self.try_start().await, "Temporal did not start");
+    /// Starts a server that the test can kill, and that replaces a run early.
+    pub async fn of_own() -> Self {
+        let own = OwnTemporal::start_new().await;
+        Self { address: own.address(), namespace: "default".to_owned(), own: Some(own) }
     }
 
-    /// Returns false if the server ended early or is not reachable in time.
-    async fn try_start(&mut self) -> bool {
-        let [port, metrics, http] = self.ports.map(|port| port.to_string());
-        let mut command = Command::new(program());
-        command.args(["server", "start-dev", "--ip", "127.0.0.1", "--headless", "--log-level", "error"]);
-        command.args(["--port", &port, "--metrics-port", &metrics, "--http-port", &http, "--db-filename"]);
-        command.arg(self.folder.join("temporal.db"));
-        command.args(["--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=normal"]);
-        for value in DYNAMIC {
-            command.args(["--dynamic-config-value", value]);
-        }
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
-        let child = self.child.insert(command.spawn().unwrap());
-        for _ in 0..300 {
-            if child.try_wait().unwrap().is_some() {
-                return false;
-            }
-            if Client::connect(connection(self.ports[0]), ClientOptions::new("default").build()).await.is_ok()
-            {
-                return true;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        false
+    async fn on_shared(address: String) -> Self {
+        let namespace = format!("test-{}", Uuid::now_v7());
+        let connection =
+            connect(&address).await.unwrap_or_else(|| panic!("no Temporal listens at {address}"));
+        let mut service = connection.workflow_service();
+        let new =
+            RegisterNamespaceOptions::builder().namespace(&namespace).description("of one test").build();
+        service.register_namespace(RegisterNamespaceRequest::from(new).into_request()).await.unwrap();
+        // Each part of the server reads namespaces from its own cache.
+        until("the namespace can be used", async || {
+            let task_queue = Some(TaskQueue { name: "any".to_owned(), ..TaskQueue::default() });
+            let request =
+                DescribeTaskQueueRequest { namespace: namespace.clone(), task_queue, ..Default::default() };
+            service.describe_task_queue(request.into_request()).await.is_ok()
+        })
+        .await;
+        Self { address, namespace, own: None }
     }
 
-    /// Kills the server without a graceful shutdown, as a power failure would.
+    /// Kills the test's own server without a graceful shutdown, as a power failure would.
     pub async fn kill(&mut self) {
-        let mut child = self.child.take().expect("it runs");
-        child.kill().await.unwrap();
+        self.own.as_mut().expect("a server of its own").kill().await;
+    }
+
+    /// Starts the test's own server again at its address.
+    pub async fn start(&mut self) {
+        self.own.as_mut().expect("a server of its own").start().await;
     }
 
     pub fn config(&self) -> EngineConfig {
         EngineConfig {
-            address: format!("127.0.0.1:{}", self.ports[0]),
-            namespace: "default".to_owned(),
+            address: self.address.clone(),
+            namespace: self.namespace.clone(),
             ..EngineConfig::default()
         }
     }
 
     /// Returns a client that is independent of the engine handle under test.
     pub async fn client(&self) -> Client {
-        let connection = Connection::connect(connection(self.ports[0])).await.unwrap();
-        Client::new(connection, ClientOptions::new("default").build()).unwrap()
-    }
-}
-
-impl Drop for Temporal {
-    fn drop(&mut self) {
-        drop(self.child.take());
-        drop(std::fs::remove_dir_all(&self.folder));
+        let connection = connect(&self.address).await.unwrap();
+        Client::new(connection, ClientOptions::new(self.namespace.clone()).build()).unwrap()
     }
 }

@@ -69,7 +69,7 @@ export function Components(): ReactNode {
       <Section title="Lamps and bars">
         <div className="flex flex-wrap gap-4">
           <Lamp color="green" text="Live" />
-          <Lamp color="amber" text="Reconnecting, as of 16:02:11" />
+          <Lamp color="slate" text="Reconnecting, as of 16:02:11" />
           <Lamp color="red" text="Not live" />
         </div>
         <Bar tone="amber">Not live since 16:02:11; actions still work</Bar>

@@ -7,16 +7,16 @@ import { Bar, Lamp, type LampColor } from "@/ui/Lamp";
 const COLORS: Record<LampState["kind"], LampColor> = {
   live: "green",
   connecting: "amber",
-  reconnecting: "amber",
+  reconnecting: "slate",
   offline: "red",
 };
 
 function textOf(state: LampState): string {
   if (state.kind === "live") return lamp.live;
   if (state.kind === "connecting") return lamp.connecting;
-  return state.kind === "reconnecting"
-    ? lamp.reconnecting(clockExact(state.since))
-    : lamp.offline(clockExact(state.since));
+  const since = clockExact(state.since);
+  if (state.kind === "reconnecting") return lamp.reconnecting(since);
+  return state.isReady ? lamp.offline(since) : lamp.unreachable(since);
 }
 
 export function LiveLamp() {

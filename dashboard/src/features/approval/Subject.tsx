@@ -7,9 +7,11 @@ export function Subject({ approval }: { approval: ApprovalDetails }) {
   const { subject, subjectDigest } = approval;
   const facts = [
     { name: texts.commit, value: <code className="text-12 break-all">{subject.commitId}</code> },
+    subject.branch && { name: texts.branch, value: <code className="text-12 break-all">{subject.branch}</code> },
     subject.environment && { name: texts.environment, value: subject.environment },
     { name: texts.steps, value: <Steps steps={subject.steps} /> },
     subject.needs.length > 0 && { name: texts.inputs, value: <Inputs needs={subject.needs} /> },
+    subject.caches.length > 0 && { name: texts.caches, value: <Caches caches={subject.caches} /> },
     { name: texts.secrets, value: subject.secrets.length > 0 ? subject.secrets.join(", ") : texts.noSecrets },
     { name: texts.definition, value: <code className="text-12 break-all text-ink2">{subject.definition}</code> },
     {
@@ -62,6 +64,18 @@ function Inputs({ needs }: { needs: ApprovalDetails["subject"]["needs"] }) {
           ) : (
             <span className="text-13 text-ink2">{texts.noArtifact}</span>
           )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Caches({ caches }: { caches: ApprovalDetails["subject"]["caches"] }) {
+  return (
+    <ul className="flex flex-col gap-1">
+      {caches.map(({ key, sha256 }) => (
+        <li key={key}>
+          <span className="font-strong">{key}</span> <code className="text-12 break-all text-ink2">{sha256}</code>
         </li>
       ))}
     </ul>

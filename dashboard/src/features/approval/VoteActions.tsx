@@ -107,7 +107,7 @@ export function VoteActions({ org, approval, deployment, me, standing }: Props) 
 function whyNot(standing: Standing): string | undefined {
   switch (standing.kind) {
     case "own":
-      return standing.because === "started" ? texts.standing.own : texts.standing.retried;
+      return texts.standing.own[standing.because];
     case "other":
       return texts.standing.other;
     case "voted":

@@ -42,9 +42,14 @@ export function Votes({ org, approval, userId }: Props) {
         {extra > 0 && <li>{texts.extra(extra)}</li>}
       </ul>
       <p className="mb-2 text-13 text-ink3">{texts.eachOnce}</p>
+      {approval.authors.length > 0 && (
+        <p className="mb-2 text-13 wrap-anywhere text-ink2">
+          {texts.authors(approval.authors.map(({ name }) => name).join(", "), approval.selfApproval)}
+        </p>
+      )}
       {votes.length === 0 && status === "pending" && <p className="text-ink2">{texts.noVotes}</p>}
       <ul className="flex flex-col gap-2">
-        {votes.map(({ by, decision, comment, at, withdrawnAt }) => (
+        {votes.map(({ by, decision, comment, at, withdrawnAt, enrolledBy }) => (
           <li key={by.id} className={cx("min-w-0", withdrawnAt && "text-ink3")}>
             <span className="flex flex-wrap items-center gap-x-2">
               <Who name={by.name} kind="user" mine={by.id === userId} />
@@ -54,6 +59,7 @@ export function Votes({ org, approval, userId }: Props) {
               />
               <span className="text-13 text-ink3">{ago(timeOf(withdrawnAt ?? at) ?? now, now)}</span>
             </span>
+            {enrolledBy && <p className="pl-8 text-13 text-ink3">{texts.enrolledBy(enrolledBy.name)}</p>}
             {comment && <p className="pl-8 wrap-anywhere text-ink2">“{comment}”</p>}
           </li>
         ))}

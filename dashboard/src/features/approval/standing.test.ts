@@ -3,9 +3,9 @@ import type { ApprovalDetails, Deployment } from "@/api/types";
 import { extraOf, gatesOf, standingOf } from "./standing";
 
 const ME = "usr_me";
-const pending = { status: "pending", votes: [], selfApproval: false } as Pick<
+const pending = { status: "pending", votes: [], authors: [], selfApproval: false } as Pick<
   ApprovalDetails,
-  "status" | "votes" | "selfApproval"
+  "status" | "votes" | "authors" | "selfApproval"
 >;
 const startedBy = (id: string) => ({ createdBy: { id, name: id } }) as Deployment;
 const vote = (more: object) => ({ by: { id: ME, name: "Me" }, decision: "approve", at: "", ...more }) as never;
@@ -25,6 +25,14 @@ test("whoever started or retried it reads that somebody else decides", () => {
   expect(standingOf(pending, ME, false, forMe)).toEqual({ kind: "own", because: "started" });
   const retried = { ...startedBy("usr_other"), retriedBy: { id: ME, name: "Me", kind: "user" as const } };
   expect(standingOf(pending, ME, false, retried)).toEqual({ kind: "own", because: "retried" });
+});
+
+test("whoever saved a version of the definition that is new reads that somebody else decides", () => {
+  const authored = { ...pending, authors: [{ id: ME, name: "Me" }] };
+  const other = startedBy("usr_other");
+  expect(standingOf(authored, ME, false, other)).toEqual({ kind: "own", because: "authored" });
+  expect(standingOf(authored, "usr_third", true, other)).toEqual({ kind: "may" });
+  expect(standingOf({ ...authored, selfApproval: true }, ME, true, other)).toEqual({ kind: "may" });
 });
 
 test("a definition can allow to approve one's own", () => {

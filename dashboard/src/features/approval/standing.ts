@@ -6,11 +6,11 @@ export type Standing =
   /** The approval waits for the person's vote, or it is not known yet whether it does. */
   | { kind: "may" }
   | { kind: "voted"; decision: string }
-  | { kind: "own"; because: "started" | "retried" }
+  | { kind: "own"; because: "started" | "retried" | "authored" }
   | { kind: "other" }
   | { kind: "decided" };
 
-type Votes = Pick<ApprovalDetails, "status" | "votes" | "selfApproval">;
+type Votes = Pick<ApprovalDetails, "status" | "votes" | "authors" | "selfApproval">;
 type Origin = Pick<Deployment, "createdBy" | "retriedBy" | "onBehalfOf">;
 
 export function standingOf(
@@ -26,10 +26,12 @@ export function standingOf(
   const starters = [deployment?.createdBy.id, deployment?.onBehalfOf?.id];
   if (!approval.selfApproval && starters.includes(userId)) return { kind: "own", because: "started" };
   if (!approval.selfApproval && deployment?.retriedBy?.id === userId) return { kind: "own", because: "retried" };
+  if (!approval.selfApproval && approval.authors.some(({ id }) => id === userId))
+    return { kind: "own", because: "authored" };
   return isMine === undefined ? { kind: "may" } : { kind: "other" };
 }
 
-/** Approvals beyond those of the rules: one, if a program started the deployment and no person is known. */
+/** Approvals beyond those of the rules: one, if a program started it or saved its definition. */
 export function extraOf({ needed, rules }: { needed: number; rules: readonly ApprovalRule[] }): number {
   return Math.max(0, needed - rules.reduce((sum, { count }) => sum + count, 0));
 }

@@ -1,17 +1,20 @@
 // Facts about a deployment.
 import type { Deployment } from "@/api/types";
 import { timeOf } from "@/lib/countdown";
+import { shortId } from "@/lib/ids";
 import { paths } from "@/lib/paths";
 import { reasonWords } from "@/texts/en/deployment";
 import { deployment as texts, deployments } from "@/texts/en/deployments";
 import { clock } from "@/texts/en/time";
 import { Link } from "@/ui/Link";
 import { Facts } from "@/ui/Table";
+import { actorsOf } from "./actors";
 
 export function DeploymentFacts({ org, deployment }: { org: string; deployment: Deployment }) {
-  const { pipeline, envName, createdBy, onBehalfOf, commitId, branch, purpose, reason, detail } = deployment;
+  const { pipeline, envName, sessionId, createdBy, onBehalfOf, commitId, branch, purpose, reason, detail } = deployment;
   const facts = [
     { name: deployments.by, value: onBehalfOf ? texts.byFor(createdBy.name, onBehalfOf.name) : createdBy.name },
+    ...actorsOf(deployment).map(({ name, who }) => ({ name, value: who })),
     {
       name: deployments.pipeline,
       value: (
@@ -30,6 +33,15 @@ export function DeploymentFacts({ org, deployment }: { org: string; deployment: 
         </Link>
       ),
     },
+    envName &&
+      sessionId && {
+        name: texts.session,
+        value: (
+          <Link to={paths.session({ org, pipeline, env: envName }, sessionId)} className="underline">
+            {shortId(sessionId)}
+          </Link>
+        ),
+      },
     { name: texts.purpose, value: texts.purposes[purpose] ?? purpose },
     { name: texts.started, value: timeText(deployment.startedAt) },
     { name: texts.ended, value: timeText(deployment.endedAt) },

@@ -4,16 +4,15 @@ import { cancelDeployment } from "@/api/deployment";
 import { keys } from "@/api/keys";
 import type { Deployment, Stage } from "@/api/types";
 import { showProblem } from "@/features/problem";
-import { shortCommit } from "@/lib/ids";
 import { useKeys } from "@/lib/keys";
 import { deployment as texts } from "@/texts/en/deployments";
 import { Badge } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
 import { PageHead } from "@/ui/Page";
 import { RollbackMark } from "@/ui/RollbackMark";
-import { workState } from "@/ui/state";
+import { deploymentState } from "@/ui/state";
 import { showToast } from "@/ui/toasts";
-import { canCancel, canRetry } from "./pick";
+import { canCancel, canRetry, titleOf } from "./pick";
 import { useRetry } from "./useRetry";
 
 type Props = { org: string; deployment: Deployment; stage: Stage | undefined };
@@ -36,10 +35,10 @@ export function DeploymentHead({ org, deployment, stage }: Props) {
   });
   return (
     <PageHead
-      title={texts.to(shortCommit(deployment.commitId), deployment.envName ?? deployment.pipeline)}
+      title={titleOf(deployment)}
       badge={
         <span className="flex gap-1.5 self-center">
-          <Badge state={workState(deployment.status)} />
+          <Badge state={deploymentState(deployment)} />
           {deployment.rollback && <RollbackMark />}
         </span>
       }

@@ -12,6 +12,7 @@ import { useKeys } from "@/lib/keys";
 import { lazily } from "@/lib/lazily";
 import { paths } from "@/lib/paths";
 import { deployment as texts } from "@/texts/en/deployments";
+import { unreached as unreachedTexts } from "@/texts/en/unreached";
 import { DetailColumns } from "@/ui/Page";
 import { SkeletonRows } from "@/ui/Skeleton";
 import { DeploymentFacts } from "./DeploymentFacts";
@@ -23,6 +24,7 @@ import { SecretReads } from "./SecretReads";
 import { StageGraph } from "./StageGraph";
 import { StageSteps } from "./StageSteps";
 import { Superseded } from "./Superseded";
+import { unreachedOf } from "./unreached";
 
 const ApprovalPanel = lazily(() => import("@/features/approval"), "ApprovalPanel");
 const FreezeOverride = lazily(() => import("@/features/approval"), "FreezeOverride");
@@ -45,6 +47,7 @@ function Loaded({ org, deployment }: { org: string; deployment: Deployment }) {
   const stage = pickStage(stages, search.stage);
   const step = stage && pickStep(stage.steps, search.step);
   const approval = stage && approvalOf(deployment, stage.key);
+  const unreached = unreachedOf(deployment);
   useTitle(shortCommit(deployment.commitId), deployment.pipeline);
   useFavicon(ICONS[deployment.status] ?? "idle");
   const move = (by: 1 | -1) => {
@@ -65,7 +68,12 @@ function Loaded({ org, deployment }: { org: string; deployment: Deployment }) {
     <>
       <DeploymentHead org={org} deployment={deployment} stage={stage} />
       <Waiting org={org} deployment={deployment} />
-      <Superseded deployment={deployment} />
+      {unreached && (
+        <p className="mb-4 rounded-6 bg-amber-soft px-3 py-2 text-amber">
+          {unreachedTexts.sentence(unreached.why, unreached.environments.join(", "))}
+        </p>
+      )}
+      <Superseded org={org} deployment={deployment} />
       <Failures org={org} deployment={deployment} />
       {stages.length === 0 && <p className="text-ink2">{texts.notStarted}</p>}
       {stages.length > 0 && <StageGraph org={org} deployment={deployment.id} stages={stages} current={stage?.key} />}
@@ -88,6 +96,7 @@ function Loaded({ org, deployment }: { org: string; deployment: Deployment }) {
                 pipeline={deployment.pipeline}
                 deployment={deployment.id}
                 stage={stage}
+                stages={stages}
                 current={step?.id}
               />
               {step && (

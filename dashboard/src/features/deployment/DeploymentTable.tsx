@@ -5,12 +5,14 @@ import { shortCommit } from "@/lib/ids";
 import { paths } from "@/lib/paths";
 import { useNow } from "@/lib/ticker";
 import { deployments as texts } from "@/texts/en/deployments";
-import { ago, exact } from "@/texts/en/time";
+import { ago } from "@/texts/en/time";
 import { StateMark } from "@/ui/Badge";
 import { Link } from "@/ui/Link";
 import { RollbackMark } from "@/ui/RollbackMark";
-import { workState } from "@/ui/state";
+import { TeardownMark } from "@/ui/TeardownMark";
+import { deploymentState } from "@/ui/state";
 import { type Column, Table } from "@/ui/Table";
+import { spanText } from "./span";
 
 type Props = { org: string; deployments: readonly Deployment[] };
 
@@ -19,14 +21,14 @@ export function DeploymentTable({ org, deployments }: Props) {
   return <Table label={texts.title} columns={columns(org, now)} rows={deployments} rowKey={(row) => row.id} />;
 }
 
-function columns(org: string, now: number): Column<Deployment>[] {
+export function columns(org: string, now: number): Column<Deployment>[] {
   return [
     {
       name: texts.state,
       phone: true,
       cell: (row) => (
         <Link to={paths.deployment(org, row.id)} className="hover:underline">
-          <StateMark state={workState(row.status)} />
+          <StateMark state={deploymentState(row)} />
         </Link>
       ),
     },
@@ -37,13 +39,20 @@ function columns(org: string, now: number): Column<Deployment>[] {
         <span className="inline-flex items-center gap-2">
           <code className="text-12">{shortCommit(row.commitId)}</code>
           {row.rollback && <RollbackMark />}
+          {row.purpose === "teardown" && <TeardownMark />}
         </span>
       ),
     },
     {
       name: texts.environment,
       phone: true,
-      cell: (row) => row.envName ?? <span className="text-ink3">{texts.wholePipeline}</span>,
+      cell: (row) =>
+        row.envName ?? (
+          <span className="text-ink3">
+            <span className="text-ink md:hidden">{row.pipeline}, </span>
+            {texts.wholePipeline}
+          </span>
+        ),
     },
     { name: texts.pipeline, cell: (row) => row.pipeline },
     { name: texts.by, cell: (row) => row.createdBy.name },
@@ -51,7 +60,7 @@ function columns(org: string, now: number): Column<Deployment>[] {
     {
       name: texts.took,
       end: true,
-      cell: (row) => <span className="font-mono text-12 text-ink2">{took(row, now)}</span>,
+      cell: (row) => <span className="font-mono text-12 text-ink2">{spanText(row, now)}</span>,
     },
   ];
 }
@@ -59,9 +68,4 @@ function columns(org: string, now: number): Column<Deployment>[] {
 function agoText(value: string, now: number): string {
   const time = timeOf(value);
   return time === undefined ? "" : ago(time, now);
-}
-
-function took({ startedAt, endedAt }: Deployment, now: number): string {
-  const start = timeOf(startedAt);
-  return start === undefined ? "" : exact((timeOf(endedAt) ?? now) - start);
 }

@@ -1,15 +1,14 @@
 // The stages as a graph on wide screens, as a list on phones. Nodes are links.
 import type { Stage } from "@/api/types";
 import { cx } from "@/lib/classes";
-import { timeOf } from "@/lib/countdown";
 import { paths } from "@/lib/paths";
 import { useNow } from "@/lib/ticker";
 import { deployment as texts } from "@/texts/en/deployments";
-import { exact } from "@/texts/en/time";
 import { StateMark } from "@/ui/Badge";
 import { Link } from "@/ui/Link";
 import { workState } from "@/ui/state";
 import { layOut, type Placed } from "./graph";
+import { spanText, stageSpan } from "./span";
 
 const WIDTH = 180;
 const HEIGHT = 44;
@@ -101,7 +100,5 @@ function StageLink({ to, stage, isCurrent }: { to: string; stage: Stage; isCurre
 
 function Took({ stage }: { stage: Stage }) {
   const now = useNow("second");
-  const start = timeOf(stage.startedAt);
-  if (start === undefined) return null;
-  return <span className="font-mono text-12 text-ink3">{exact((timeOf(stage.endedAt) ?? now) - start)}</span>;
+  return <span className="font-mono text-12 text-ink3">{spanText(stageSpan(stage), now)}</span>;
 }

@@ -3,21 +3,32 @@ import { useQuery } from "@tanstack/react-query";
 import { attemptsQuery } from "@/api/deployment";
 import type { Stage, StepRun } from "@/api/types";
 import { cx } from "@/lib/classes";
-import { timeOf } from "@/lib/countdown";
 import { paths } from "@/lib/paths";
+import { actors } from "@/texts/en/actors";
 import { reasonWords } from "@/texts/en/deployment";
 import { deployment as texts } from "@/texts/en/deployments";
-import { exact } from "@/texts/en/time";
 import { StateMark } from "@/ui/Badge";
 import { Link } from "@/ui/Link";
 import { workState } from "@/ui/state";
+import { whoOf } from "./actors";
+import { Inputs } from "./Inputs";
 import { Overridden } from "./Overridden";
+import { causeOf } from "./pick";
+import { spanText } from "./span";
 
-type Props = { org: string; pipeline: string; deployment: string; stage: Stage; current: string | undefined };
+type Props = {
+  org: string;
+  pipeline: string;
+  deployment: string;
+  stage: Stage;
+  stages: readonly Stage[];
+  current: string | undefined;
+};
 
-export function StageSteps({ org, pipeline, deployment, stage, current }: Props) {
+export function StageSteps({ org, pipeline, deployment, stage, stages, current }: Props) {
   const attempts = useQuery({ ...attemptsQuery(org, deployment, stage.key), enabled: stage.attempt > 1 });
   const reason = stage.detail ?? (stage.reason ? reasonWords[stage.reason] : undefined);
+  const cause = causeOf(stage, stages);
   const older = (attempts.data ?? []).filter(({ attempt }) => attempt !== stage.attempt);
   const step = (run: StepRun) => (
     <li key={run.id}>
@@ -46,7 +57,18 @@ export function StageSteps({ org, pipeline, deployment, stage, current }: Props)
         </p>
       )}
       {reason && <p className="mb-2 text-ink2">{reason}</p>}
+      {cause && (
+        <p className="mb-2 text-13 text-ink2">
+          {texts.becauseOf}{" "}
+          <Link to={paths.deployment(org, deployment, { stage: cause.key })} className="underline">
+            <StateMark state={workState(cause.status)} word={cause.name} />
+          </Link>
+        </p>
+      )}
+      {stage.retriedBy && <p className="mb-2 text-13 text-ink2">{actors.retried(whoOf(stage.retriedBy))}</p>}
+      {stage.canceledBy && <p className="mb-2 text-13 text-ink2">{actors.canceled(whoOf(stage.canceledBy))}</p>}
       {stage.gateOverridden && <Overridden override={stage.gateOverridden} />}
+      <Inputs inputs={stage.inputs} />
       {stage.steps.length === 0 && <p className="text-ink2">{texts.noSteps}</p>}
       <ul>{stage.steps.map(step)}</ul>
       {older.map((attempt) => (
@@ -55,6 +77,7 @@ export function StageSteps({ org, pipeline, deployment, stage, current }: Props)
             {texts.attempt(attempt.attempt)} <StateMark state={workState(attempt.status)} />{" "}
             {attempt.reason && reasonWords[attempt.reason]}
           </summary>
+          <Inputs inputs={attempt.inputs} />
           <ul>{attempt.steps.map(step)}</ul>
         </details>
       ))}
@@ -62,7 +85,6 @@ export function StageSteps({ org, pipeline, deployment, stage, current }: Props)
   );
 }
 
-function tookOf({ startedAt, endedAt }: StepRun): string {
-  const [start, end] = [timeOf(startedAt), timeOf(endedAt)];
-  return start === undefined || end === undefined ? "" : exact(end - start);
+function tookOf(run: StepRun): string {
+  return run.endedAt ? spanText(run, 0) : "";
 }

@@ -54,6 +54,26 @@ function Target({ org, deployment, waiting }: { org: string; deployment: Deploym
           {texts.showFreezes}
         </Link>
       );
+    case "pipeline_stopped":
+    case "pipeline_archived":
+      return (
+        <Link to={paths.pipeline(org, pipeline)} className="underline">
+          {texts.showPipeline}
+        </Link>
+      );
+    case "runner":
+      return (
+        <Link to={paths.runners(org)} className="underline">
+          {texts.showRunners}
+        </Link>
+      );
+    case "running_steps":
+    case "retry":
+      return (
+        <Link to={paths.deployment(org, id, { stage: waiting.stage })} className="underline">
+          {texts.showStage(waiting.stage)}
+        </Link>
+      );
     default:
       return null;
   }

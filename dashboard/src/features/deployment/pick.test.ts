@@ -1,6 +1,17 @@
 import { expect, test } from "vitest";
 import type { Deployment, Stage, StepRun } from "@/api/types";
-import { approvalOf, canRetry, failureOf, hasFailed, isFrozen, outdatedIn, pickStage, pickStep } from "./pick";
+import {
+  approvalOf,
+  canRetry,
+  causeOf,
+  failureOf,
+  hasFailed,
+  isFrozen,
+  outdatedIn,
+  pickStage,
+  pickStep,
+  titleOf,
+} from "./pick";
 
 const step = (id: string, status: string) => ({ id, name: id, status }) as StepRun;
 const stage = (key: string, status: string, ...steps: StepRun[]) =>
@@ -44,6 +55,24 @@ test("a stage is retried only if it and its deployment have ended without succes
   expect(canRetry("failed", "succeeded")).toBe(false);
 });
 
+test("a stage that was skipped with others leads to the one that was the cause", () => {
+  const needs = (key: string, needed: string[], status: string, reason?: string) =>
+    ({ ...stage(key, status), needs: needed, reason }) as Stage;
+  const all = [
+    needs("build", [], "succeeded"),
+    needs("scan", [], "failed", "step_failed"),
+    needs("deploy", ["build", "scan"], "skipped", "upstream_failed"),
+    needs("verify", ["deploy"], "skipped", "upstream_skipped"),
+  ];
+  const cause = (key: string) => {
+    const found = all.find((one) => one.key === key);
+    return found && causeOf(found, all)?.key;
+  };
+  expect(cause("deploy")).toBe("scan");
+  expect(cause("verify")).toBe("scan");
+  expect(cause("scan")).toBeUndefined();
+});
+
 test("an outdated deployment names each environment that it did not reach once", () => {
   const outdated = (key: string, environment: string) => ({
     ...stage(key, "skipped"),
@@ -66,4 +95,11 @@ test("the gates that a stage waits for are found by its key", () => {
   expect(approvalOf({ waitingOn }, "migrate")).toBeUndefined();
   expect(isFrozen({ waitingOn }, "migrate")).toBe(true);
   expect(isFrozen({ waitingOn }, "release")).toBe(false);
+});
+
+test("a teardown is not titled as a deployment", () => {
+  const of = { commitId: "9f3c2a1b7d", envName: "load-2", pipeline: "storefront" };
+  expect(titleOf({ ...of, purpose: "teardown" })).toBe("Teardown of load-2");
+  expect(titleOf({ ...of, purpose: "session" })).toBe("9f3c2a1 to load-2");
+  expect(titleOf({ ...of, envName: null, purpose: "pipeline" })).toBe("9f3c2a1 to storefront");
 });

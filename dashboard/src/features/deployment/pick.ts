@@ -1,5 +1,7 @@
 // Which stage and step a deployment opens on: the failed one, else the running one, else the last that ran. Pure.
 import type { Deployment, Stage, StepRun } from "@/api/types";
+import { shortCommit } from "@/lib/ids";
+import { deployment as texts } from "@/texts/en/deployments";
 
 const PRIORITY = ["failed", "errored", "running", "canceled", "queued", "waiting"];
 
@@ -62,6 +64,20 @@ export function outdatedIn({ stages = [] }: Pick<Deployment, "stages">): string[
   return [...new Set(outdated.map(({ environment }) => environment ?? ""))];
 }
 
+const UPSTREAM = new Set(["upstream_failed", "upstream_skipped"]);
+
+/** The stage because of which this one was skipped: the nearest one that it needs and that was not itself skipped like it. */
+export function causeOf(stage: Stage, stages: readonly Stage[], seen = new Set<string>()): Stage | undefined {
+  if (!UPSTREAM.has(stage.reason ?? "")) return undefined;
+  for (const needed of stages.filter(({ key }) => stage.needs.includes(key) && !seen.has(key))) {
+    seen.add(needed.key);
+    if (needed.status === "succeeded") continue;
+    const cause = UPSTREAM.has(needed.reason ?? "") ? causeOf(needed, stages, seen) : needed;
+    if (cause) return cause;
+  }
+  return undefined;
+}
+
 /** The approval that the stage waits for. */
 export function approvalOf({ waitingOn }: Pick<Deployment, "waitingOn">, stage: string): string | undefined {
   for (const waiting of waitingOn) {
@@ -73,4 +89,14 @@ export function approvalOf({ waitingOn }: Pick<Deployment, "waitingOn">, stage: 
 /** Whether the stage waits for the end of a freeze. */
 export function isFrozen({ waitingOn }: Pick<Deployment, "waitingOn">, stage: string): boolean {
   return waitingOn.some((waiting) => waiting.kind === "freeze" && waiting.stage === stage);
+}
+
+export function titleOf({
+  purpose,
+  commitId,
+  envName,
+  pipeline,
+}: Pick<Deployment, "purpose" | "commitId" | "envName" | "pipeline">): string {
+  const target = envName ?? pipeline;
+  return purpose === "teardown" ? texts.teardownOf(target) : texts.to(shortCommit(commitId), target);
 }

@@ -1,6 +1,4 @@
 // Notices above the board: the pipeline is stopped, there are no environments yet.
-import { useQuery } from "@tanstack/react-query";
-import { membersQuery } from "@/api/member";
 import type { Pipeline, Role } from "@/api/types";
 import { useResume } from "@/features/pipeline";
 import { shortId } from "@/lib/ids";
@@ -14,8 +12,7 @@ type StoppedProps = { org: string; pipeline: Pipeline; stop: NonNullable<Pipelin
 
 export function StoppedBar({ org, pipeline, stop, role }: StoppedProps) {
   const resume = useResume(org);
-  const members = useQuery(membersQuery(org));
-  const who = members.data?.data.find(({ userId }) => userId === stop.by)?.name ?? shortId(stop.by);
+  const who = stop.byName ?? shortId(stop.by);
   return (
     <Bar tone="amber">
       <span>{stop.reason ? texts.stopped(who, stop.reason) : texts.stoppedNoReason(who)}</span>
@@ -28,11 +25,6 @@ export function StoppedBar({ org, pipeline, stop, role }: StoppedProps) {
   );
 }
 
-const EXAMPLE = `ephemeralEnvironments:
-  - name: qa-1
-    labels: [qa]
-    stages: [deploy]`;
-
 export function EmptyBoard() {
   return (
     <Empty
@@ -40,7 +32,7 @@ export function EmptyBoard() {
       text={
         <>
           <p>{texts.emptyText}</p>
-          <pre className="mt-2 overflow-x-auto rounded-4 bg-sunken p-3 font-mono text-12">{EXAMPLE}</pre>
+          <pre className="mt-2 overflow-x-auto rounded-4 bg-sunken p-3 font-mono text-12">{texts.emptyLines}</pre>
         </>
       }
     />

@@ -4,7 +4,6 @@ import { useState } from "react";
 import { Problem } from "@/api/problem";
 import { claimSession } from "@/api/session";
 import { ProblemPanel } from "@/features/problem";
-import { isCommit } from "@/lib/ids";
 import { common } from "@/texts/en/common";
 import { environment as texts } from "@/texts/en/environment";
 import { coarse } from "@/texts/en/time";
@@ -13,6 +12,8 @@ import { Dialog } from "@/ui/Dialog";
 import { Field, Select } from "@/ui/Field";
 import { showToast } from "@/ui/toasts";
 import type { DialogProps } from "./BoardDialog";
+import { CommitFields } from "./CommitFields";
+import { bodyOf, mistakeOf, NO_COMMIT } from "./commit";
 import { configurationOf } from "./configuration";
 import { durationsUpTo } from "./durations";
 
@@ -22,15 +23,14 @@ export function ClaimDialog({ org, pipeline, environment, onDone, onClose }: Dia
   const envName = template ? name : environment.envName;
   const { leaseDefault, leaseMax } = configurationOf(environment);
   const [context, setContext] = useState("");
-  const [commitId, setCommitId] = useState("");
+  const [commit, setCommit] = useState(NO_COMMIT);
   const [ttlSeconds, setTtlSeconds] = useState(leaseDefault);
   const [isTouched, setTouched] = useState(false);
-  const isInvalid = commitId !== "" && !isCommit(commitId);
   const claim = useMutation({
     mutationFn: () =>
       claimSession(
         { org, pipeline, env: envName },
-        { commitId: commitId || undefined, context: context || undefined, ttlSeconds },
+        { ...(commit.commitId && bodyOf(commit)), context: context || undefined, ttlSeconds },
       ),
     onSuccess: (session) => {
       onDone(session);
@@ -41,7 +41,7 @@ export function ClaimDialog({ org, pipeline, environment, onDone, onClose }: Dia
   const problem = claim.error instanceof Problem ? claim.error : undefined;
   const submit = () => {
     setTouched(true);
-    if (!isInvalid && !claim.isPending) claim.mutate();
+    if (!mistakeOf(commit, true) && !claim.isPending) claim.mutate();
   };
   return (
     <Dialog open onClose={onClose} title={`${texts.claim} ${environment.envName}`}>
@@ -71,13 +71,14 @@ export function ClaimDialog({ org, pipeline, environment, onDone, onClose }: Dia
           value={context}
           onChange={(event) => setContext(event.target.value)}
         />
-        <Field
-          label={texts.commit}
-          hint={texts.commitHint}
-          error={isTouched && isInvalid ? texts.commitInvalid : problem?.field("/commitId")}
-          value={commitId}
-          className="font-mono"
-          onChange={(event) => setCommitId(event.target.value.trim())}
+        <CommitFields
+          isOptional
+          org={org}
+          pipeline={pipeline}
+          commit={commit}
+          onChange={setCommit}
+          isTouched={isTouched}
+          problem={problem}
         />
         <Select label={texts.time} value={ttlSeconds} onChange={(event) => setTtlSeconds(Number(event.target.value))}>
           {durationsUpTo(leaseMax, leaseDefault).map((seconds) => (

@@ -5,24 +5,25 @@ import { keys } from "@/api/keys";
 import { Problem } from "@/api/problem";
 import { deployCommit } from "@/api/session";
 import { ProblemPanel } from "@/features/problem";
-import { isCommit, shortCommit } from "@/lib/ids";
+import { shortCommit } from "@/lib/ids";
 import { environment as texts } from "@/texts/en/environment";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
-import { Field } from "@/ui/Field";
 import { showToast } from "@/ui/toasts";
 import type { DialogProps } from "./BoardDialog";
+import { CommitFields } from "./CommitFields";
+import { bodyOf, mistakeOf, NO_COMMIT } from "./commit";
 
 export function DeployDialog({ org, pipeline, environment, onClose }: DialogProps) {
   const queries = useQueryClient();
   const { envName, lock } = environment;
-  const [commitId, setCommitId] = useState("");
+  const [commit, setCommit] = useState(NO_COMMIT);
   const [isTouched, setTouched] = useState(false);
   const deploy = useMutation({
-    mutationFn: () => deployCommit({ org, pipeline, env: envName, session: lock.sessionId ?? "" }, { commitId }),
+    mutationFn: () => deployCommit({ org, pipeline, env: envName, session: lock.sessionId ?? "" }, bodyOf(commit)),
     onSuccess: () => {
       onClose();
-      showToast({ title: texts.deploying(shortCommit(commitId), envName) });
+      showToast({ title: texts.deploying(shortCommit(commit.commitId), envName) });
       // A deploy renews the lease, and renewing records no event.
       void queries.invalidateQueries({ queryKey: keys.environments(org, pipeline) });
       void queries.invalidateQueries({ queryKey: keys.allEnvironments(org) });
@@ -36,16 +37,16 @@ export function DeployDialog({ org, pipeline, environment, onClose }: DialogProp
         onSubmit={(event) => {
           event.preventDefault();
           setTouched(true);
-          if (isCommit(commitId) && !deploy.isPending) deploy.mutate();
+          if (!mistakeOf(commit, false) && !deploy.isPending) deploy.mutate();
         }}
       >
-        <Field
-          label={texts.commit}
-          hint={texts.commitRequired}
-          error={isTouched && !isCommit(commitId) ? texts.commitInvalid : problem?.field("/commitId")}
-          value={commitId}
-          className="font-mono"
-          onChange={(event) => setCommitId(event.target.value.trim())}
+        <CommitFields
+          org={org}
+          pipeline={pipeline}
+          commit={commit}
+          onChange={setCommit}
+          isTouched={isTouched}
+          problem={problem}
         />
         {deploy.error && <ProblemPanel error={deploy.error} />}
         <Button type="submit" look="primary" busy={deploy.isPending} className="self-start max-md:w-full">

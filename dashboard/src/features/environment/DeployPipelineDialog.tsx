@@ -5,21 +5,21 @@ import { useState } from "react";
 import { createDeployment } from "@/api/deployment";
 import { Problem } from "@/api/problem";
 import { ProblemPanel } from "@/features/problem";
-import { isCommit } from "@/lib/ids";
 import { paths } from "@/lib/paths";
 import { environment as texts } from "@/texts/en/environment";
 import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
-import { Field } from "@/ui/Field";
+import { CommitFields } from "./CommitFields";
+import { bodyOf, mistakeOf, NO_COMMIT } from "./commit";
 
 type Props = { org: string; pipeline: string; onClose: () => void };
 
 export function DeployPipelineDialog({ org, pipeline, onClose }: Props) {
   const router = useRouter();
-  const [commitId, setCommitId] = useState("");
+  const [commit, setCommit] = useState(NO_COMMIT);
   const [isTouched, setTouched] = useState(false);
   const deploy = useMutation({
-    mutationFn: () => createDeployment(org, pipeline, { commitId }),
+    mutationFn: () => createDeployment(org, pipeline, bodyOf(commit)),
     onSuccess: (deployment) => router.history.push(paths.deployment(org, deployment.id)),
   });
   const problem = deploy.error instanceof Problem ? deploy.error : undefined;
@@ -30,16 +30,16 @@ export function DeployPipelineDialog({ org, pipeline, onClose }: Props) {
         onSubmit={(event) => {
           event.preventDefault();
           setTouched(true);
-          if (isCommit(commitId) && !deploy.isPending) deploy.mutate();
+          if (!mistakeOf(commit, false) && !deploy.isPending) deploy.mutate();
         }}
       >
-        <Field
-          label={texts.commit}
-          hint={texts.commitRequired}
-          error={isTouched && !isCommit(commitId) ? texts.commitInvalid : problem?.field("/commitId")}
-          value={commitId}
-          className="font-mono"
-          onChange={(event) => setCommitId(event.target.value.trim())}
+        <CommitFields
+          org={org}
+          pipeline={pipeline}
+          commit={commit}
+          onChange={setCommit}
+          isTouched={isTouched}
+          problem={problem}
         />
         {deploy.error && <ProblemPanel error={deploy.error} />}
         <Button type="submit" look="primary" busy={deploy.isPending} className="self-start max-md:w-full">

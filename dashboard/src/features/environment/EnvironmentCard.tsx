@@ -56,7 +56,7 @@ export const EnvironmentCard = memo(function EnvironmentCard({
         who={<Holder environment={environment} viewer={viewer} />}
         context={lock.status === "locked" ? lock.context : configurationOf(environment).description}
         lease={<LeaseCountdown environment={environment} view={view} onEnd={() => onExpired(id)} />}
-        deployment={<DeploymentInfo environment={environment} />}
+        deployment={<DeploymentInfo org={org} environment={environment} />}
         actions={
           <>
             {actionsOf(environment, view, viewer).map(({ verb, label, primary, why }) => (
@@ -124,13 +124,14 @@ function Holder({ environment, viewer }: { environment: Shown; viewer: Viewer })
   return <p className="truncate leading-6 text-ink2">{text}</p>;
 }
 
-export function DeploymentInfo({ environment }: { environment: Environment }) {
+export function DeploymentInfo({ org, environment }: { org: string; environment: Environment }) {
   const line = deploymentLineOf(environment);
   if (!line) return null;
   return (
     <>
-      <StateMark state={line.state} word={line.word} />
-      <code className="text-12 text-ink2">{line.commit}</code>
+      <Link to={paths.deployment(org, line.id)} className="hover:underline">
+        <StateMark state={line.state} word={line.word} /> <code className="text-12 text-ink2">{line.commit}</code>
+      </Link>
       {line.startedAt !== undefined && <Elapsed since={line.startedAt} />}
       {line.endedAt !== undefined && <Ago time={line.endedAt} />}
     </>

@@ -68,7 +68,7 @@ export const EnvironmentRow = memo(function EnvironmentRow({
         )}
       </span>
       <span className="flex min-w-0 items-center gap-2 overflow-hidden whitespace-nowrap max-md:hidden">
-        <DeploymentInfo environment={environment} />
+        <DeploymentInfo org={org} environment={environment} />
       </span>
       {first && (
         <Button

@@ -1,4 +1,5 @@
-// The confirmation dialog of a release. Without a running deployment, the release request is sent without it.
+// Asks for confirmation before a session is released. The dialog opens only if a deployment is running in it, or if other sessions
+// are queued for its environment.
 import { useMutation } from "@tanstack/react-query";
 import { releaseSession } from "@/api/session";
 import { ProblemPanel } from "@/features/problem";
@@ -8,6 +9,7 @@ import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
 import { showToast } from "@/ui/toasts";
 import type { DialogProps } from "./BoardDialog";
+import { questionOf } from "./useActions";
 
 export function ReleaseDialog({ org, pipeline, environment, onDone, onClose }: DialogProps) {
   const { envName, lock } = environment;
@@ -24,7 +26,7 @@ export function ReleaseDialog({ org, pipeline, environment, onDone, onClose }: D
       open
       onClose={onClose}
       title={texts.releaseRunning(envName)}
-      description={texts.releaseRunningText}
+      description={questionOf(environment)}
       actions={
         <>
           <Button look="primary" busy={release.isPending} onClick={() => release.mutate()}>

@@ -43,3 +43,13 @@ test("force needs the role of the environment, and somebody else who holds it", 
   expect(may(MAYA, environment(held("usr_tomas")))).toBe(true);
   expect(may(MAYA, environment(held("usr_maya")))).toBe(false);
 });
+
+test("force stays within reach while a hand-over is pending", () => {
+  const handover = { requestedBy: { id: "usr_june", name: "June" } } as unknown as Lock["handover"];
+  const subject = environment(held("usr_tomas", { handover }), { force: { role: "maintainer" } });
+  expect(verbs(subject, { ...MAYA, role: "maintainer" })).toEqual(["queue", "force"]);
+  expect(verbs(subject)).toEqual(["queue"]);
+  const inLine = new Map([["qa-1", { sessionId: "ses_1", position: 1 }]]) as unknown as Viewer["places"];
+  expect(verbs(subject, { ...MAYA, role: "maintainer", places: inLine })).toEqual(["leave", "force"]);
+  expect(verbs(environment(held("usr_maya", { handover })))).toEqual(["deploy", "renew", "release"]);
+});

@@ -55,10 +55,13 @@ const PRIMARY: ReadonlySet<Verb> = new Set(["claim", "deploy", "take"]);
 
 export function actionsOf(environment: Environment, view: View, viewer: Viewer): Action[] {
   const why = hasRole(viewer.role, "developer") ? undefined : texts.viewer;
-  return verbsOf(environment, view).map((verb) => ({ verb, label: LABELS[verb], primary: PRIMARY.has(verb), why }));
+  const verbs = verbsOf(environment, view);
+  // The button to force is in the dialog that requests a hand-over, which does not open while one is pending.
+  if (environment.lock.handover && canForce(environment, view, viewer)) verbs.push("force");
+  return verbs.map((verb) => ({ verb, label: LABELS[verb], primary: PRIMARY.has(verb), why }));
 }
 
-/** Force is not on the card: it is offered where the holder is asked, and by a key. */
+/** Force is offered where the holder is asked, by a key, and on the card while a hand-over is pending. */
 export function canForce(environment: Environment, view: View, viewer: Viewer): boolean {
   const isHeldByAnother = environment.lock.status === "locked" && view.door !== "yours";
   return isHeldByAnother && hasRole(viewer.role, configurationOf(environment).forceRole);

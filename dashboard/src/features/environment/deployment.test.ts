@@ -3,6 +3,7 @@ import type { Environment } from "@/api/types";
 import { deploymentLineOf } from "./deployment";
 
 const TIME = "2026-11-16T10:00:00Z";
+const HELD = { status: "locked", queueLength: 0 };
 const last = (more: object) => ({
   id: "dep_1",
   purpose: "session",
@@ -13,7 +14,7 @@ const last = (more: object) => ({
 });
 
 function line(lastDeployment: object | null, more: object = {}) {
-  const environment = { envName: "qa-1", lock: { status: "locked", queueLength: 0 }, lastDeployment, ...more };
+  const environment = { envName: "qa-1", lock: HELD, deployed: { deploymentId: "dep_1" }, lastDeployment, ...more };
   return deploymentLineOf(environment as unknown as Environment);
 }
 
@@ -29,12 +30,16 @@ test.each([
   [{ status: "queued", waitingOn: [{ kind: "pipeline_stopped" }] }, "Pipeline stopped", "amber"],
   [{ status: "queued" }, "Queued", "slate"],
 ])("%o reads %s", (more, word, tone) => {
-  expect(line(last(more))).toMatchObject({ word, state: { tone }, commit: "9f3c2a1" });
+  expect(line(last(more))).toMatchObject({ id: "dep_1", word, state: { tone }, commit: "9f3c2a1" });
 });
 
 test("a teardown is shown while it runs", () => {
   const workSlot = { deploymentId: "dep_2", purpose: "teardown", commitId: "4b825dc0" };
-  expect(line(last({ status: "succeeded" }), { workSlot })).toMatchObject({ word: "Teardown", commit: "4b825dc" });
+  expect(line(last({ status: "succeeded" }), { workSlot })).toMatchObject({
+    id: "dep_2",
+    word: "Teardown",
+    commit: "4b825dc",
+  });
 });
 
 test("in a free environment the last deployment is called the last one", () => {
@@ -42,4 +47,11 @@ test("in a free environment the last deployment is called the last one", () => {
     "Last: deployed",
   );
   expect(line(null)).toBeUndefined();
+});
+
+test("what was torn down is not called deployed, whoever holds the environment", () => {
+  for (const deployed of [null, { deploymentId: "dep_0" }]) {
+    const gone = line(last({ status: "succeeded", endedAt: TIME }), { deployed });
+    expect(gone).toMatchObject({ word: "Last: deployed", state: { tone: "slate" } });
+  }
 });

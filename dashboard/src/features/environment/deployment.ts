@@ -1,4 +1,5 @@
 // The line of a card that shows what runs in the environment, or what ran last. Pure.
+import { CircleDashed } from "lucide-react";
 import type { Environment } from "@/api/types";
 import { shortCommit } from "@/lib/ids";
 import { timeOf } from "@/lib/countdown";
@@ -7,6 +8,7 @@ import { deploymentLine as texts } from "@/texts/en/environment";
 import { type State, workState } from "@/ui/state";
 
 export type DeploymentLine = {
+  id: string;
   state: State;
   word: string;
   commit: string;
@@ -16,10 +18,16 @@ export type DeploymentLine = {
   startedAt: number | undefined;
 };
 
-export function deploymentLineOf({ workSlot, lastDeployment, lock }: Environment): DeploymentLine | undefined {
+export function deploymentLineOf({
+  workSlot,
+  lastDeployment,
+  deployed,
+  lock,
+}: Environment): DeploymentLine | undefined {
   if (workSlot?.purpose === "teardown") {
     const state: State = { ...workState("running"), tone: "slate" };
     return {
+      id: workSlot.deploymentId,
       state,
       word: texts.teardown,
       commit: shortCommit(workSlot.commitId),
@@ -28,13 +36,18 @@ export function deploymentLineOf({ workSlot, lastDeployment, lock }: Environment
     };
   }
   if (!lastDeployment) return undefined;
-  const { status, waitingOn, commitId, startedAt, endedAt } = lastDeployment;
+  const { id, status, waitingOn, commitId, startedAt, endedAt } = lastDeployment;
   const first = waitingOn[0];
   const isBlocked = first !== undefined && (status === "queued" || status === "waiting");
-  const state = isBlocked ? workState("waiting") : workState(status);
+  // A teardown has removed it since, or another session has not deployed yet.
+  const isGone = status === "succeeded" && deployed?.deploymentId !== id;
+  const state: State = isBlocked
+    ? workState("waiting")
+    : { ...workState(status), ...(isGone && { tone: "slate", icon: CircleDashed }) };
   return {
+    id,
     state,
-    word: isBlocked ? waitingWord(first) : wordOf(status, state, lock.status === "locked"),
+    word: isBlocked ? waitingWord(first) : wordOf(status, state, lock.status === "locked" && !isGone),
     commit: shortCommit(commitId),
     endedAt: timeOf(endedAt),
     startedAt: status === "running" ? timeOf(startedAt) : undefined,

@@ -72,7 +72,7 @@ function useFirstPlace(org: string, place: Waiting | undefined): void {
   }, [org, pipeline, env, sessionId]);
 }
 
-/** Further places are kept by heartbeats. A waiter without one for two minutes loses its place. */
+/** Further places are kept by heartbeats. Each one keeps the place for the whole stay again, also after the page is closed. */
 function useHeartbeats(org: string, places: readonly Waiting[]): void {
   const queries = useQueryClient();
   const beat = useEffectEvent(() => {

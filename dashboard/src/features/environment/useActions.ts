@@ -8,6 +8,7 @@ import { toggleWatch } from "@/features/notice";
 import { showProblem } from "@/features/problem";
 import { timeOf } from "@/lib/countdown";
 import { askForNotifications } from "@/lib/notify";
+import { releaseQuestion } from "@/texts/en/release";
 import { useStableCallback } from "@/lib/useStableCallback";
 import { environment as texts } from "@/texts/en/environment";
 import { clock } from "@/texts/en/time";
@@ -15,6 +16,7 @@ import { showToast } from "@/ui/toasts";
 import type { Verb } from "./actions";
 import { updateEnvironment } from "./cache";
 import { recordPlace } from "./places";
+import { queuedMessage } from "./stay";
 import { idOf, type Place, type Shown } from "./view";
 
 /** The dialogs of the board. `env` is the environment's id on the board. */
@@ -56,8 +58,13 @@ function watch(org: string, { pipeline, environment }: Target): void {
 
 function dialogOf(verb: Verb, environment: Environment): DialogKind | undefined {
   if (verb === "claim" || verb === "deploy" || verb === "ask" || verb === "force") return verb;
-  const isRunning = environment.workSlot != null && environment.workSlot.purpose === "session";
-  return verb === "release" && isRunning ? "release" : undefined;
+  return verb === "release" && questionOf(environment) ? "release" : undefined;
+}
+
+/** What is asked before this environment is released. */
+export function questionOf({ workSlot, lock }: Environment): string | undefined {
+  const isRunning = workSlot != null && workSlot.purpose === "session";
+  return releaseQuestion({ isRunning, waiting: lock.queueLength });
 }
 
 function send(org: string, verb: Verb, { pipeline, environment, place }: Target): Promise<Session | undefined> {
@@ -72,7 +79,7 @@ function send(org: string, verb: Verb, { pipeline, environment, place }: Target)
 
 function messageOf(verb: Verb, session: Session) {
   const until = timeOf(session.expiresAt);
-  if (session.status === "queued") return { title: texts.queued(session.envName, session.position) };
+  if (session.status === "queued") return queuedMessage(session, Date.now());
   if (session.status !== "active") return { title: texts.released(session.envName) };
   const isLonger = (verb === "renew" || verb === "take") && until !== undefined;
   return {

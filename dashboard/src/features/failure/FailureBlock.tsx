@@ -8,7 +8,7 @@ import { lazily } from "@/lib/lazily";
 import { paths } from "@/lib/paths";
 import { useNow } from "@/lib/ticker";
 import { endedText, panel as texts } from "@/texts/en/failure";
-import { clock, exact, full } from "@/texts/en/time";
+import { clock, full, took } from "@/texts/en/time";
 import { Link } from "@/ui/Link";
 import { toneSoft } from "@/ui/tone";
 import { EvidenceLines } from "./EvidenceLines";
@@ -88,5 +88,5 @@ export function FailureBlock({ org, deployment, failure, isMine, actions }: Prop
 function tookOf(stage: NonNullable<Deployment["stages"]>[number] | undefined, step: string | undefined) {
   const run = stage?.steps.find(({ id }) => id === step);
   const [start, end] = [timeOf(run?.startedAt), timeOf(run?.endedAt)];
-  return start === undefined || end === undefined ? undefined : exact(end - start);
+  return start === undefined || end === undefined ? undefined : took(end - start);
 }

@@ -7,7 +7,7 @@ import { paths } from "@/lib/paths";
 import {
   categoryWords,
   changeTexts,
-  endText,
+  lastEndText,
   newLinesText,
   note as noteTexts,
   panel as texts,
@@ -88,9 +88,8 @@ function Seen({ org, known, now }: SeenProps) {
       {endedBy && (
         <>
           {"; "}
-          {texts.lastEnded}
           <Link to={paths.deployment(org, endedBy.deploymentId)} className="underline">
-            {endText(endedBy)}
+            {lastEndText(endedBy)}
           </Link>
         </>
       )}

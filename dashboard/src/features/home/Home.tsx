@@ -1,10 +1,11 @@
-// Home: does anything wait for me, what do I hold, what happened lately.
+// Home: does anything wait for me, what happened to me, what do I hold, what happened lately.
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { myApprovalsQuery } from "@/api/approval";
 import { deploymentsQuery } from "@/api/deployment";
 import { meQuery } from "@/api/me";
+import { noticesQuery } from "@/api/notice";
 import { pipelinesQuery } from "@/api/pipeline";
 import { mySessionsQuery } from "@/api/session";
 import { summaryQuery } from "@/api/summary";
@@ -14,20 +15,22 @@ import { useTitle } from "@/lib/favicon";
 import { timeOf } from "@/lib/countdown";
 import { shortCommit } from "@/lib/ids";
 import { paths } from "@/lib/paths";
+import { keptUntil } from "@/lib/stay";
 import { useNow } from "@/lib/ticker";
 import { environment as environmentTexts } from "@/texts/en/environment";
 import { home as texts } from "@/texts/en/home";
 import { pipeline as pipelineTexts } from "@/texts/en/pipeline";
-import { ago } from "@/texts/en/time";
 import { Badge, StateMark } from "@/ui/Badge";
 import { Countdown } from "@/ui/Countdown";
-import { Link } from "@/ui/Link";
 import { PageHead } from "@/ui/Page";
 import { SkeletonRows } from "@/ui/Skeleton";
-import { approvalState, pipelineState, sessionState, workState } from "@/ui/state";
+import { TeardownMark } from "@/ui/TeardownMark";
+import { approvalState, deploymentState, pipelineState, sessionState, workState } from "@/ui/state";
+import { lastChangeOf, latelyOf } from "./lately";
 import { type Need, needsOf } from "./needs";
+import { Notices } from "./Notices";
+import { Ago, Row, Section } from "./rows";
 
-const LATELY = 10;
 const MAX_PIPELINES = 10;
 
 export function Home(): ReactNode {
@@ -37,11 +40,12 @@ export function Home(): ReactNode {
   const me = useQuery(meQuery(org)).data;
   const summary = useQuery(summaryQuery(org)).data;
   const sessions = useQuery(mySessionsQuery(org));
+  const notices = useQuery(noticesQuery(org));
   const approvals = useQuery(myApprovalsQuery(org));
   const deployments = useQuery(deploymentsQuery(org, {}));
   const pipelines = useQuery(pipelinesQuery(org));
   // Rendered together, because a section that is rendered later would shift the layout below it.
-  const isLoading = sessions.isPending || approvals.isPending || deployments.isPending || pipelines.isPending;
+  const isLoading = [sessions, notices, approvals, deployments, pipelines].some(({ isPending }) => isPending);
   const needs = needsOf(
     sessions.data ?? [],
     approvals.data?.data ?? [],
@@ -76,6 +80,7 @@ export function Home(): ReactNode {
           </Row>
         )}
       </Section>
+      <Notices org={org} />
       <Section title={texts.yours}>
         {sessions.error && !sessions.data && (
           <ProblemPanel error={sessions.error} onRetry={() => void sessions.refetch()} />
@@ -89,27 +94,20 @@ export function Home(): ReactNode {
         {deployments.error && !deployments.data && (
           <ProblemPanel error={deployments.error} onRetry={() => void deployments.refetch()} />
         )}
-        {deployments.data?.data.slice(0, LATELY).map((deployment) => (
+        {latelyOf(deployments.data?.data ?? []).map((deployment) => (
           <Row key={deployment.id} to={paths.deployment(org, deployment.id)}>
-            <StateMark state={workState(deployment.status)} />
+            <StateMark state={deploymentState(deployment)} />
             <code className="shrink-0 text-12">{shortCommit(deployment.commitId)}</code>
             <span className="truncate">{deployment.envName ?? deployment.pipeline}</span>
+            {deployment.purpose === "teardown" && <TeardownMark />}
             <span className="ml-auto truncate text-13 text-ink3 max-md:hidden">{deployment.createdBy.name}</span>
-            <Ago time={timeOf(deployment.endedAt ?? deployment.startedAt ?? deployment.createdAt)} now={now} />
+            <Ago time={lastChangeOf(deployment)} now={now} />
           </Row>
         ))}
         {deployments.data?.data.length === 0 && <p className="text-ink2">{texts.noneLately}</p>}
       </Section>
       <Pipelines org={org} />
     </>
-  );
-}
-
-function Ago({ time, now }: { time: number | undefined; now: number }) {
-  return (
-    time !== undefined && (
-      <span className="shrink-0 text-13 text-ink3 tabular-nums max-md:ml-auto">{ago(time, now)}</span>
-    )
   );
 }
 
@@ -133,23 +131,6 @@ function Pipelines({ org }: { org: string }) {
         </Row>
       ))}
     </Section>
-  );
-}
-
-function Section({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <section className="mb-8">
-      <h2 className="mb-2 text-16">{title}</h2>
-      {children}
-    </section>
-  );
-}
-
-function Row({ to, children }: { to: string; children: ReactNode }) {
-  return (
-    <Link to={to} className="flex min-h-row items-center gap-3 border-b border-line px-2 hover:bg-surface">
-      {children}
-    </Link>
   );
 }
 
@@ -205,12 +186,17 @@ function NeedRow({ org, need }: { org: string; need: Need }) {
 
 function SessionRow({ org, session }: { org: string; session: ListedSession }) {
   const endsAt = timeOf(session.expiresAt);
+  const kept = keptUntil(session);
+  const now = useNow("half-minute");
   return (
     <Row to={environmentPath(org, session)}>
       <span className="font-strong">{session.envName}</span>
       <span className="text-13 text-ink3">{session.pipeline}</span>
       <Badge state={sessionState(session.status, true)} />
       <span className="min-w-0 flex-1 truncate text-ink2">{session.context}</span>
+      {kept !== undefined && (
+        <span className="shrink-0 text-13 text-ink3">{environmentTexts.keptUntil(kept, now)}</span>
+      )}
       {endsAt !== undefined && (
         <span className="font-mono text-12 text-ink3">
           <Countdown until={endsAt}>{(left) => environmentTexts.left(left)}</Countdown>

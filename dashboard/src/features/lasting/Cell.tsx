@@ -56,12 +56,19 @@ export function Cell({ org, environment, now }: Props) {
         </Line>
       )}
       {hold && <p>{texts.heldUntil(hold.by.name, timeOf(hold.until) ?? now, now)}</p>}
-      {freeze && <p>{texts.frozenUntil(freeze.name, timeOf(freeze.until) ?? now, now)}</p>}
+      {freeze && (
+        <Link to={paths.freezes(org)} className="underline">
+          {texts.frozenUntil(freeze.name, timeOf(freeze.until) ?? now, now)}
+        </Link>
+      )}
       {waiting > 0 && (
-        <p className="inline-flex items-center gap-1.5 text-amber">
+        <Link
+          to={paths.deployments(org, { status: "waiting" })}
+          className="inline-flex items-center gap-1.5 text-amber underline"
+        >
           <Hourglass aria-hidden size={14} />
           {texts.waiting(waiting)}
-        </p>
+        </Link>
       )}
     </div>
   );

@@ -16,7 +16,7 @@ import { Link } from "@/ui/Link";
 import { SkeletonRows } from "@/ui/Skeleton";
 import { lastingState, workState } from "@/ui/state";
 import { type Column, Table } from "@/ui/Table";
-import { type HistoryRow, historyRows } from "./history";
+import { type HistoryRow, historyRows, notesOf } from "./history";
 import { RollbackMark } from "@/ui/RollbackMark";
 
 type Props = { at: LastingRef; role: Role; now: number; onRollBack: (entry: HistoryRow) => void };
@@ -73,7 +73,7 @@ function columns({ org, now, why, onRollBack }: Context): Column<HistoryRow>[] {
         </span>
       ),
     },
-    { name: texts.by, phone: true, cell: ({ by }) => by.name },
+    { name: texts.by, phone: true, cell: (row) => <Who row={row} /> },
     {
       name: texts.began,
       phone: true,
@@ -105,6 +105,19 @@ function columns({ org, now, why, onRollBack }: Context): Column<HistoryRow>[] {
         ),
     },
   ];
+}
+
+function Who({ row }: { row: HistoryRow }) {
+  return (
+    <span className="flex max-w-[42ch] min-w-0 flex-col">
+      {row.by.name}
+      {notesOf(row).map((note) => (
+        <span key={note} className="text-12 wrap-anywhere text-ink2">
+          {note}
+        </span>
+      ))}
+    </span>
+  );
 }
 
 function State({ row: { live, outcome } }: { row: HistoryRow }) {

@@ -33,9 +33,9 @@ export function LiveCard({ org, environment: { live, slot, waiting }, now }: Pro
           <p>{texts.nobodyWorks}</p>
         )}
         {waiting > 0 && (
-          <p>
+          <Link to={paths.deployments(org, { status: "waiting" })} className="underline">
             <StateMark state={workState("waiting")} word={texts.waiting(waiting)} />
-          </p>
+          </Link>
         )}
       </div>
     </section>

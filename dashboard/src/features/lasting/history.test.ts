@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { EnvironmentDeployment, Stage } from "@/api/types";
-import { historyRows, rollbackOf } from "./history";
+import { historyRows, notesOf, rollbackOf } from "./history";
 
 const at = (minute: number) => new Date(minute * 60_000).toISOString();
 
@@ -49,6 +49,19 @@ test("a deployment that is live again, or works there, is not offered, and other
       entry("a", "succeeded", 1),
     ),
   ).toEqual(["b2"]);
+});
+
+test("the history names who retried, rolled back and overrode", () => {
+  const [maya, june] = ["Maya Berg", "June Park"].map((name) => ({ id: `usr_${name}`, name }));
+  const of = (more: object) =>
+    notesOf({ by: maya, createdBy: maya, rollback: false, ...more } as EnvironmentDeployment);
+  const gates = ["approval", "freeze"];
+  const overrides = [{ by: june, gates, reason: "the shop is down", at: at(1) }];
+  expect(of({})).toEqual([]);
+  expect(of({ createdBy: undefined })).toEqual([]);
+  expect(of({ createdBy: june })).toEqual(["retried the deployment of June Park"]);
+  expect(of({ createdBy: june, rollback: true })).toEqual(["rolled back to the deployment of June Park"]);
+  expect(of({ overrides })).toEqual(["June Park overrode the approval and the freeze: “the shop is down”"]);
 });
 
 const stage = (key: string, needs: string[], environment: string | null = null, attempt = 1) =>

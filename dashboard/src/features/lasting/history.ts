@@ -1,6 +1,8 @@
 // The history of a lasting environment: how long each deployment was live, and to which one can be rolled back. Pure.
 import type { EnvironmentDeployment, Stage } from "@/api/types";
 import { timeOf } from "@/lib/countdown";
+import { actors as texts } from "@/texts/en/actors";
+import { override } from "@/texts/en/deployment";
 
 export type HistoryRow = EnvironmentDeployment & {
   /** How long it was live in milliseconds, until now if it still is; `undefined` if it never was, or if it is not known. */
@@ -33,6 +35,20 @@ export function historyRows(
     if (canRollBack) offered.add(deploymentId);
     return { ...entry, liveFor, canRollBack };
   });
+}
+
+/** What its history tells beside who worked there: whose deployment it was, and who overrode its gates, and why. */
+export function notesOf({
+  by,
+  createdBy,
+  rollback,
+  overrides = [],
+}: Pick<EnvironmentDeployment, "by" | "createdBy" | "rollback" | "overrides">): string[] {
+  const notes = overrides.map(({ by: admin, gates, reason }) =>
+    texts.overrode(admin.name, gates.map((gate) => override.gates[gate] ?? gate).join(override.and), reason),
+  );
+  if (!createdBy || createdBy.id === by.id) return notes;
+  return [(rollback ? texts.rolledBackDeployment : texts.retriedDeployment)(createdBy.name), ...notes];
 }
 
 export type Rollback = {

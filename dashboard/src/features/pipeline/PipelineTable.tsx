@@ -8,7 +8,7 @@ import { pipeline as texts } from "@/texts/en/pipeline";
 import { StateMark } from "@/ui/Badge";
 import { Button } from "@/ui/Button";
 import { Link } from "@/ui/Link";
-import { pipelineState, workState } from "@/ui/state";
+import { deploymentState, pipelineState } from "@/ui/state";
 import { type Column, Table } from "@/ui/Table";
 import { toneFill } from "@/ui/tone";
 import { heightOf, marksOf, succeededOf } from "./status";
@@ -41,7 +41,7 @@ function columns({ org, why, busyId, onStop, onResume }: Props): Column<Pipeline
             to={paths.deployment(org, lastDeployment.id)}
             className="inline-flex items-center gap-2 align-middle hover:underline"
           >
-            <StateMark state={workState(lastDeployment.status)} />
+            <StateMark state={deploymentState(lastDeployment)} />
             <code className="text-12 text-ink2">{shortCommit(lastDeployment.commitId)}</code>
           </Link>
         ),
@@ -92,9 +92,9 @@ function Lately({ recent }: { recent: NonNullable<Pipeline["recentDeployments"]>
   if (recent.length === 0) return <span className="text-13 text-ink3">{sentence}</span>;
   return (
     <span role="img" aria-label={sentence} title={sentence} className="inline-flex h-4 items-end gap-0.5 align-middle">
-      {marksOf(recent).map(({ id, status }) => {
-        const { tone } = workState(status);
-        return <span key={id} className={cx("w-1 rounded-[1px]", heightOf(tone), toneFill[tone])} />;
+      {marksOf(recent).map((deployment) => {
+        const { tone } = deploymentState(deployment);
+        return <span key={deployment.id} className={cx("w-1 rounded-[1px]", heightOf(tone), toneFill[tone])} />;
       })}
     </span>
   );

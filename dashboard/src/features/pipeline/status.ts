@@ -13,8 +13,8 @@ export function statusOf(text: string | undefined): StatusFilter {
 type Recent = NonNullable<Pipeline["recentDeployments"]>;
 
 /** Oldest first, as people read. */
-export function marksOf(recent: Recent): { id: string; status: string }[] {
-  return recent.map(({ id, status }) => ({ id, status })).toReversed();
+export function marksOf(recent: Recent): Recent {
+  return recent.toReversed();
 }
 
 export function succeededOf(recent: Recent): number {

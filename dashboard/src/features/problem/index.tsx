@@ -2,27 +2,15 @@
 import { useMutation } from "@tanstack/react-query";
 import { sendSuggested } from "@/api/client";
 import { Problem, type SuggestedRequest } from "@/api/problem";
-import { problem as texts, suggested } from "@/texts/en/problem";
+import { suggested } from "@/texts/en/problem";
 import { shell } from "@/texts/en/shell";
 import { Button, buttonClass } from "@/ui/Button";
-import { ErrorPanel, type Failure } from "@/ui/ErrorPanel";
+import { ErrorPanel } from "@/ui/ErrorPanel";
 import { Link } from "@/ui/Link";
 import { showToast } from "@/ui/toasts";
+import { describe } from "./describe";
 
-/** The server's own explanation, unless there is none. */
-export function describe(error: unknown): Failure {
-  if (!(error instanceof Problem)) return texts.unexpected;
-  const { title, text } = texts[error.kind];
-  // The detail of a missing record is about ids and tokens, which a person in a browser does not have.
-  const hasDetail = error.status > 0 && error.kind !== "missing" && typeof error.body.detail === "string";
-  return {
-    title: error.kind === "conflict" && error.title ? error.title : title,
-    text: hasDetail ? error.message : text,
-    code: error.status > 0 ? error.code : undefined,
-    requestId: error.requestId,
-    refused: error.kind === "refused",
-  };
-}
+export { describe };
 
 export function showProblem(error: unknown): void {
   const { title, text } = describe(error);

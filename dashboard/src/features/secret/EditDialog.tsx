@@ -10,7 +10,7 @@ import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
 import { Field } from "@/ui/Field";
 import { showToast } from "@/ui/toasts";
-import { changeOf, editFormOf, lacksPipelines } from "./form";
+import { changeOf, editFormOf, lacksPipelines, warningText } from "./form";
 import { RuleFields } from "./RuleFields";
 
 export function EditDialog({ org, secret, onClose }: { org: string; secret: SecretRecord; onClose: () => void }) {
@@ -22,9 +22,9 @@ export function EditDialog({ org, secret, onClose }: { org: string; secret: Secr
   const isLacking = lacksPipelines(original.scope, form.rules, Boolean(original.use));
   const save = useMutation({
     mutationFn: () => updateSecret(org, original, changeOf(original, form)),
-    onSuccess: () => {
+    onSuccess: ({ warnings }) => {
       onClose();
-      showToast({ title: texts.saved(original.name) });
+      showToast({ title: texts.saved(original.name), text: warningText(warnings) });
     },
     onSettled: () => queries.invalidateQueries({ queryKey: keys.secrets(org) }),
   });
@@ -50,6 +50,7 @@ export function EditDialog({ org, secret, onClose }: { org: string; secret: Secr
           org={org}
           scope={original.scope}
           rules={form.rules}
+          isCheckout={original.use?.kind === "checkout"}
           lacksPipelines={isTouched && isLacking}
           problem={problem}
           onChange={(rules) => setForm({ ...form, rules })}

@@ -12,7 +12,18 @@ import { Button } from "@/ui/Button";
 import { Dialog } from "@/ui/Dialog";
 import { Field, Select } from "@/ui/Field";
 import { showToast } from "@/ui/toasts";
-import { type Form, formOf, type Mistake, mistakesOf, requestOf, type Scope, SCOPES, type User, USERS } from "./form";
+import {
+  type Form,
+  formOf,
+  type Mistake,
+  mistakesOf,
+  requestOf,
+  type Scope,
+  SCOPES,
+  type User,
+  USERS,
+  warningText,
+} from "./form";
 import { mayEdit } from "./rights";
 import { RuleFields } from "./RuleFields";
 import { useTake } from "./useTake";
@@ -29,9 +40,9 @@ export function NewSecretDialog({ org, role, pipelineId, onClose }: Props) {
   const value = useTake();
   const create = useMutation({
     mutationFn: (take: Take) => createSecret(org, requestOf(form), take()),
-    onSuccess: ({ name }) => {
+    onSuccess: ({ data, warnings }) => {
       onClose();
-      showToast({ title: texts.created(name) });
+      showToast({ title: texts.created(data.name), text: warningText(warnings) });
     },
     onSettled: () => queries.invalidateQueries({ queryKey: keys.secrets(org) }),
     gcTime: 0,
@@ -132,7 +143,9 @@ export function NewSecretDialog({ org, role, pipelineId, onClose }: Props) {
           org={org}
           scope={form.scope}
           rules={form.rules}
+          isCheckout={form.user === "checkout"}
           lacksPipelines={mistakes.includes("pipelines")}
+          lacksRepositories={mistakes.includes("repositories")}
           problem={problem}
           onChange={(rules) => set({ rules })}
         />

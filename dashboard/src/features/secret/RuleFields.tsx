@@ -12,18 +12,22 @@ type Props = {
   org: string;
   scope: Secret["scope"];
   rules: Rules;
+  /** The platform fetches repositories with it. */
+  isCheckout: boolean;
   lacksPipelines: boolean;
+  lacksRepositories?: boolean;
   problem: Problem | undefined;
   onChange: (rules: Rules) => void;
 };
 
-export function RuleFields({ org, scope, rules, lacksPipelines, problem, onChange }: Props) {
+export function RuleFields(props: Props) {
+  const { org, scope, rules, isCheckout, lacksPipelines, lacksRepositories, problem, onChange } = props;
   const pipelines = useQuery({ ...pipelinesQuery(org), enabled: scope === "organization" });
-  const field = (rule: "environments" | "branches" | "pools", hint?: string) => (
+  const field = (rule: "environments" | "branches" | "pools" | "repositories", hint?: string, mistake?: string) => (
     <CodeField
       label={texts.policy[rule]}
       hint={hint}
-      error={problem?.field(`/policy/${rule}`)}
+      error={mistake ?? problem?.field(`/policy/${rule}`)}
       value={rules[rule]}
       onChange={(event) => onChange({ ...rules, [rule]: event.target.value })}
     />
@@ -41,9 +45,20 @@ export function RuleFields({ org, scope, rules, lacksPipelines, problem, onChang
           onChange={(chosen) => onChange({ ...rules, pipelines: chosen })}
         />
       )}
+      {isCheckout &&
+        field(
+          "repositories",
+          texts.repositoriesHint,
+          lacksRepositories ? texts.mistakes.repositories : problem && repositoryRefusal(problem),
+        )}
       {scope !== "environment" && field("environments", texts.environmentsHint)}
       {field("branches", texts.branchesHint)}
       {field("pools")}
     </fieldset>
   );
+}
+
+/** The server's problem of one repository. */
+function repositoryRefusal(problem: Problem): string | undefined {
+  return problem.fields.find(({ pointer }) => pointer?.startsWith("/policy/repositories/"))?.detail;
 }

@@ -2,6 +2,7 @@
 import type { Secret } from "@/api/types";
 import { shortId } from "@/lib/ids";
 import { secret as texts } from "@/texts/en/secret";
+import { isForAllRepositories } from "./form";
 
 /** Returns the name of a pipeline by its id. */
 export type NameOf = (pipelineId: string) => string;
@@ -15,9 +16,10 @@ export function scopeText({ pipelineId, environment }: Secret, nameOf: NameOf): 
   return environment ? texts.inEnvironment(nameOf(pipelineId), environment) : nameOf(pipelineId);
 }
 
-const RULES = ["pipelines", "environments", "branches", "pools"] as const;
+const RULES = ["pipelines", "environments", "branches", "pools", "repositories"] as const;
 
-export function Rules({ secret: { policy, use }, nameOf }: { secret: Secret; nameOf: NameOf }) {
+export function Rules({ secret, nameOf }: { secret: Secret; nameOf: NameOf }) {
+  const { policy, use } = secret;
   const rules = RULES.flatMap((rule) => {
     const names = policy[rule];
     return names ? [{ rule, names: rule === "pipelines" ? names.map(nameOf) : names }] : [];
@@ -35,6 +37,7 @@ export function Rules({ secret: { policy, use }, nameOf }: { secret: Secret; nam
           <span className="text-ink3">{texts.policy[rule]}</span> {names.join(", ")}
         </li>
       ))}
+      {isForAllRepositories(secret) && <li className="text-amber">{texts.allRepositories}</li>}
     </ul>
   );
 }

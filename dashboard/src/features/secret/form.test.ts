@@ -1,6 +1,16 @@
 import { expect, test } from "vitest";
 import type { Secret } from "@/api/types";
-import { changeOf, editFormOf, type Form, formOf, mistakesOf, NO_RULES, requestOf } from "./form";
+import {
+  changeOf,
+  editFormOf,
+  type Form,
+  formOf,
+  isForAllRepositories,
+  mistakesOf,
+  NO_RULES,
+  requestOf,
+  warningText,
+} from "./form";
 
 const good: Form = { ...formOf("pip_1"), name: "shop-deploy-key" };
 
@@ -41,6 +51,30 @@ test("the platform uses a secret for one host", () => {
   expect(mistakesOf({ ...good, user: "registry" })).toEqual(["host"]);
 });
 
+test("a new checkout credential of the whole organization names its repositories", () => {
+  const rules = { ...NO_RULES, pipelines: ["pip_1"] };
+  const all: Form = { ...good, scope: "organization", user: "checkout", host: "git.test", rules };
+  expect(mistakesOf(all)).toEqual(["repositories"]);
+  const named: Form = { ...all, rules: { ...rules, repositories: "git.test/acme git.test/oss" } };
+  expect(mistakesOf(named)).toEqual([]);
+  expect(requestOf(named).policy).toEqual({
+    pipelines: ["pip_1"],
+    repositories: ["git.test/acme", "git.test/oss"],
+  });
+  expect(mistakesOf({ ...all, scope: "pipeline" })).toEqual([]);
+  expect(requestOf({ ...named, user: "registry" }).policy).toEqual({ pipelines: ["pip_1"] });
+});
+
+test("a credential for every repository of a host is marked", () => {
+  const credential: Secret = { ...secret, use: { kind: "checkout", host: "git.test" } };
+  const only = (repositories: string[] | null) => ({ ...credential, policy: { ...secret.policy, repositories } });
+  expect(isForAllRepositories(credential)).toBe(true);
+  expect(isForAllRepositories(only(["git.test"]))).toBe(true);
+  expect(isForAllRepositories(only(["git.test/acme"]))).toBe(false);
+  expect(isForAllRepositories({ ...credential, scope: "pipeline" })).toBe(false);
+  expect(isForAllRepositories(secret)).toBe(false);
+});
+
 test("mistakes are found before the request", () => {
   expect(mistakesOf(good)).toEqual([]);
   expect(mistakesOf({ ...formOf(), name: "Shop" })).toEqual(["name", "pipeline"]);
@@ -62,4 +96,11 @@ test("a change contains only what differs", () => {
 test("null removes the description and all rules", () => {
   const described = { ...secret, description: "For tests" };
   expect(changeOf(described, { description: " ", rules: NO_RULES })).toEqual({ description: null, policy: null });
+});
+
+test("warnings are one text, and none if all names match", () => {
+  expect(warningText([])).toBeUndefined();
+  expect(warningText([{ message: "`a` matches no pool yet" }, { message: "`b` too" }])).toBe(
+    "`a` matches no pool yet · `b` too",
+  );
 });

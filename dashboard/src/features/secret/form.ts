@@ -14,6 +14,8 @@ export type Rules = {
   environments: string;
   branches: string;
   pools: string;
+  /** Only of what the platform fetches repositories with. */
+  repositories: string;
 };
 
 export type Form = {
@@ -27,7 +29,7 @@ export type Form = {
   rules: Rules;
 };
 
-export const NO_RULES: Rules = { pipelines: [], environments: "", branches: "", pools: "" };
+export const NO_RULES: Rules = { pipelines: [], environments: "", branches: "", pools: "", repositories: "" };
 
 /** `pipelineId` is the pipeline whose secrets were listed, if it was one. */
 export function formOf(pipelineId = ""): Form {
@@ -43,7 +45,7 @@ export function formOf(pipelineId = ""): Form {
   };
 }
 
-export type Mistake = "name" | "pipeline" | "environment" | "host" | "pipelines";
+export type Mistake = "name" | "pipeline" | "environment" | "host" | "pipelines" | "repositories";
 
 const NAME = /^[a-z][a-z0-9-]{0,62}$/;
 
@@ -55,6 +57,10 @@ export function mistakesOf(form: Form): Mistake[] {
   if (scope === "environment" && environment.trim() === "") mistakes.push("environment");
   if (user !== "steps" && host.trim() === "") mistakes.push("host");
   if (lacksPipelines(scope, rules, user !== "steps")) mistakes.push("pipelines");
+  // The server accepts it with a warning. A new one names the host alone if it is for all of it.
+  if (user === "checkout" && scope === "organization" && namesOf(rules.repositories).length === 0) {
+    mistakes.push("repositories");
+  }
   return mistakes;
 }
 
@@ -66,7 +72,7 @@ export function lacksPipelines(scope: Secret["scope"], rules: Rules, hasUse: boo
 
 export function requestOf(form: Form): NewSecret {
   const { name, scope, pipelineId, environment, description, user, host, rules } = form;
-  const policy = policyOf(rules, scope);
+  const policy = policyOf(user === "checkout" ? rules : { ...rules, repositories: "" }, scope);
   return {
     name,
     pipelineId: scope === "organization" ? undefined : pipelineId,
@@ -94,13 +100,21 @@ export function changeOf(secret: Secret, form: EditForm): SecretChange {
   };
 }
 
-function rulesOf({ pipelines, environments, branches, pools }: SecretPolicy): Rules {
+/** Whether it fetches every repository of its host for several pipelines, which the server warns of. */
+export function isForAllRepositories({ scope, use, policy }: Secret): boolean {
+  const named = policy.repositories ?? [];
+  const isForAll = named.length === 0 || named.some((pattern) => !pattern.includes("/"));
+  return scope === "organization" && use?.kind === "checkout" && isForAll;
+}
+
+function rulesOf({ pipelines, environments, branches, pools, repositories }: SecretPolicy): Rules {
   const text = (names: readonly string[] | null | undefined) => (names ?? []).join(", ");
   return {
     pipelines: pipelines ?? [],
     environments: text(environments),
     branches: text(branches),
     pools: text(pools),
+    repositories: text(repositories),
   };
 }
 
@@ -108,7 +122,7 @@ function rulesOf({ pipelines, environments, branches, pools }: SecretPolicy): Ru
 function policyOf(rules: Rules, scope: Secret["scope"]): SecretPolicy | null {
   const policy: SecretPolicy = {};
   if (scope === "organization" && rules.pipelines.length > 0) policy.pipelines = rules.pipelines.toSorted();
-  for (const rule of ["environments", "branches", "pools"] as const) {
+  for (const rule of ["environments", "branches", "pools", "repositories"] as const) {
     const names = namesOf(rules[rule]);
     if (names.length > 0) policy[rule] = names;
   }
@@ -118,4 +132,9 @@ function policyOf(rules: Rules, scope: Secret["scope"]): SecretPolicy | null {
 /** Each name once, sorted, as the server keeps them. */
 function namesOf(text: string): string[] {
   return [...new Set(text.split(/[\s,]+/).filter(Boolean))].toSorted();
+}
+
+/** What the server says of names that match nothing yet; nothing if all of them do. */
+export function warningText(warnings: readonly { message: string }[]): string | undefined {
+  return warnings.map(({ message }) => message).join(" · ") || undefined;
 }

@@ -10,6 +10,7 @@ import { timeOf } from "@/lib/countdown";
 import { useKeys } from "@/lib/keys";
 import { lazily } from "@/lib/lazily";
 import { paths } from "@/lib/paths";
+import { releaseQuestion } from "@/texts/en/release";
 import { hasRole } from "@/lib/roles";
 import { environment as environmentTexts } from "@/texts/en/environment";
 import { session as texts } from "@/texts/en/session";
@@ -54,7 +55,8 @@ export function SessionActions({ at, session, me, mine }: Props) {
     onError: showProblem,
   });
   const isRunning = session.deployments.some(({ endedAt }) => !endedAt);
-  const release = () => (isRunning || !mine ? setOpen("end") : end.mutate());
+  const question = releaseQuestion({ isRunning, waiting: session.lock.queueLength });
+  const release = () => (question || !mine ? setOpen("end") : end.mutate());
   useKeys({ d: () => setOpen("deploy"), r: () => renew.mutate(), x: release }, mine);
   return (
     <>
@@ -92,7 +94,7 @@ export function SessionActions({ at, session, me, mine }: Props) {
         {open === "end" && (
           <Confirm
             title={mine ? environmentTexts.releaseRunning(at.env) : texts.endTitle(session.claimedBy.name)}
-            text={mine ? environmentTexts.releaseRunningText : texts.endText(session.claimedBy.name, at.env)}
+            text={mine ? (question ?? "") : texts.endText(session.claimedBy.name, at.env)}
             action={mine ? environmentTexts.release : texts.end}
             busy={end.isPending}
             onConfirm={() => end.mutate()}

@@ -19,6 +19,7 @@ import { Countdown } from "@/ui/Countdown";
 import { Link } from "@/ui/Link";
 import { DetailColumns, PageHead } from "@/ui/Page";
 import { SkeletonRows } from "@/ui/Skeleton";
+import { TeardownMark } from "@/ui/TeardownMark";
 import { sessionState, workState } from "@/ui/state";
 import { leaseEnd } from "./receivers";
 import { SessionActions } from "./SessionActions";
@@ -98,6 +99,7 @@ function Loaded({ at, session, me, receivedAt, onEnd }: Props) {
                   >
                     <StateMark state={workState(deployment.status)} />
                     <code className="text-12">{shortCommit(deployment.commitId)}</code>
+                    {deployment.purpose === "teardown" && <TeardownMark />}
                   </Link>
                 </li>
               ))}

@@ -1,2 +1,3 @@
+export { SetUp } from "./SetUp";
 export { SignIn } from "./SignIn";
 export { Welcome } from "./Welcome";

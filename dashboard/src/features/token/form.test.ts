@@ -18,6 +18,10 @@ test("only a token of a person can live for ever", () => {
   expect(expiriesOf("ci")).not.toContain("never");
 });
 
+test("a token that lives for ever says so, because it would expire by default", () => {
+  expect(requestOf({ ...formOf("user"), expiry: "never" }, 0).expiresAt).toBeNull();
+});
+
 test("the expiry is within the limit", () => {
   const expiresAt = requestOf({ ...formOf("ci"), expiry: "366" }, 0).expiresAt ?? "";
   expect(Date.parse(expiresAt)).toBeLessThan(366 * 86_400_000);

@@ -69,6 +69,6 @@ export function requestOf(form: Form, now: number): NewToken {
     pipelines: form.pipelines && [...form.pipelines],
     allowForce: form.allowForce,
     maxSessions: form.maxSessions.trim() === "" ? undefined : Number(form.maxSessions),
-    expiresAt: form.expiry === "never" ? undefined : new Date(now + Number(form.expiry) * DAY - MARGIN).toISOString(),
+    expiresAt: form.expiry === "never" ? null : new Date(now + Number(form.expiry) * DAY - MARGIN).toISOString(),
   };
 }

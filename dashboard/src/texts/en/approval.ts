@@ -1,4 +1,5 @@
 // Approvals: the inbox, one approval, votes, and overrides of gates.
+import example from "./examples/approval.yaml?raw";
 import { plural } from "./number";
 
 export const approvals = {
@@ -22,7 +23,7 @@ export const approvals = {
   showAll: "Show all approvals",
   emptyTitle: "No approvals yet",
   emptyText: "Add an approval to an environment or a stage of a pipeline's definition:",
-  emptyLines: "environments:\n  production:\n    approval:\n      groups: [release-managers]",
+  emptyLines: example.trimEnd(),
   noMatch: "No approval has this status.",
 };
 
@@ -51,6 +52,7 @@ export const approval = {
   whatRuns: "What runs",
   environment: "Environment",
   commit: "Commit",
+  branch: "Branch",
   definition: "Definition",
   digest: "Digest",
   digestHint: "Your vote is for exactly this. If any of it changes, a new approval is requested.",
@@ -59,6 +61,7 @@ export const approval = {
   unpinned: "may change",
   unpinnedHint: "The image or the step is named by a tag or a version, whose content may change after the approval.",
   inputs: "From earlier stages",
+  caches: "Caches",
   artifact: "artifact",
   noArtifact: "no artifact",
   secrets: "Secrets",
@@ -84,8 +87,11 @@ export const approval = {
   ruleMembers: (names: string) => `In the group: ${names}`,
   nobodyInGroup: (group: string) => `Nobody is in the group ${group}.`,
   noSuchGroup: (group: string) => `There is no group ${group}.`,
-  extra: (count: number) => `${count} more, because a program started it.`,
+  extra: (count: number) => `${count} more, because a program started it or saved its definition.`,
   eachOnce: "Each person counts once.",
+  authors: (names: string, mayApprove: boolean) =>
+    `The definition is new here, by ${names}${mayApprove ? "." : ": others approve it."}`,
+  enrolledBy: (name: string) => `Enrolled by ${name}; no provider has confirmed who this is.`,
   unsatisfiable: (needed: number, eligible: number) =>
     `These rules can't be met: ${needed} ${needed === 1 ? "is" : "are"} needed, but only ${plural(eligible, "person", "people")} could vote when it was requested. Let more people vote, override it as an admin, or cancel the deployment.`,
   noVotes: "Nobody has voted yet.",
@@ -107,8 +113,11 @@ export const approval = {
   withdrawnToast: "Your vote was withdrawn",
   changed: "What is to be approved has changed. Read it again before you vote.",
   standing: {
-    own: "You started it; somebody else decides.",
-    retried: "You retried it; somebody else decides.",
+    own: {
+      started: "You started it; somebody else decides.",
+      retried: "You retried it; somebody else decides.",
+      authored: "You saved a version of its definition that is new here; somebody else decides.",
+    },
     other: "No rule names you; somebody else decides.",
     voted: { approve: "You have approved.", reject: "You have rejected." } as Record<string, string>,
   },

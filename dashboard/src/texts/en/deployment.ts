@@ -103,6 +103,7 @@ export const superseded = {
   /** `environments` are those that it did not reach. */
   outdated: (environments: string) =>
     `Outdated: a newer deployment was first in ${environments}. The stages of this one did not begin there.`,
+  showEnvironment: (name: string) => `Show ${name}`,
 };
 
 export const override = {

@@ -1,4 +1,6 @@
 // Deployments: the list and one deployment.
+type CacheOrigin = { stage?: string | null; pool?: string | null; zone?: string | null };
+
 export const deployments = {
   title: "Deployments",
   state: "State",
@@ -20,6 +22,7 @@ export const deployments = {
 
 export const deployment = {
   to: (commit: string, environment: string) => `${commit} to ${environment}`,
+  teardownOf: (environment: string) => `Teardown of ${environment}`,
   byFor: (program: string, person: string) => `${program}, for ${person}`,
   cancel: "Cancel",
   canceled: "The deployment is being canceled",
@@ -34,6 +37,12 @@ export const deployment = {
   attempt: (number: number) => `Attempt ${number}`,
   notStarted: "It has not started yet.",
   noSteps: "No step has run.",
+  inputs: (count: number) => (count === 1 ? "Got 1 archive of another job" : `Got ${count} archives of other jobs`),
+  artifactFrom: (pool: string | null | undefined) => `artifact, left in pool ${pool ?? "unknown"}`,
+  cacheFrom: ({ stage, pool, zone }: CacheOrigin) =>
+    stage && pool
+      ? `cache (${zone}), left by ${stage} in pool ${pool}`
+      : `cache (${zone}), left before this was recorded`,
   failedStep: (stage: string, step: string, exit: number | null | undefined) =>
     exit === null || exit === undefined ? `${stage} / ${step} failed` : `${stage} / ${step}: exit ${exit}`,
   jump: "Show the log",
@@ -41,6 +50,10 @@ export const deployment = {
   showEnvironment: (name: string) => `Show ${name}`,
   showApproval: "Show what waits",
   showFreezes: "Show freezes",
+  showPipeline: "Show the pipeline",
+  showRunners: "Show runners",
+  showStage: (stage: string) => `Show ${stage}`,
+  becauseOf: "Because of",
   deploysTo: "Deploys to",
   deadline: (clock: string) => `until ${clock}`,
   facts: "Facts",

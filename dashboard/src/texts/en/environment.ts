@@ -1,4 +1,5 @@
 // The environment board and its actions.
+import example from "./examples/ephemeral-environment.yaml?raw";
 import { plural } from "./number";
 import { clock, coarse, duration } from "./time";
 
@@ -54,6 +55,7 @@ export const environment = {
   changed: (count: number) => plural(count, "change"),
   emptyTitle: "No environments yet",
   emptyText: "Add these lines to the pipeline's definition:",
+  emptyLines: example.trimEnd(),
   emptyAllText: "The definition of a pipeline lists its environments.",
   toPipelines: "To the pipelines",
   template: "A template: claim a name, and it is created",
@@ -71,10 +73,15 @@ export const environment = {
   released: (name: string) => `${name} was released`,
   queued: (name: string, position: number | null | undefined) =>
     position ? `You are number ${position} in line for ${name}` : `You are in line for ${name}`,
+  placeKept: (until: number, now: number) =>
+    `Your place is kept until ${clock(until, now)}, also if you close this page.`,
+  keptUntil: (until: number, now: number) => `kept until ${clock(until, now)}`,
   asked: (name: string, holder: string) => `${holder} was asked for ${name}`,
   deploying: (commit: string, name: string) => `${commit} is on its way to ${name}`,
   releaseRunning: (name: string) => `Release ${name}?`,
   releaseRunningText: "A deployment is still running in it. It is canceled.",
+  releaseWaitingText: (count: number) =>
+    `${count} in line: the next one gets it at once, and you can't take the release back.`,
   askText: (holder: string) => `${holder} has 5 minutes to answer. You are put in line meanwhile.`,
   forceTitle: (name: string) => `Take over ${name}`,
   forceText: (holder: string, name: string, since: string, context: string | null | undefined) =>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changeTexts, endedText, endText, newLinesText, verdictSentence } from "./failure";
+import { changeTexts, endedText, endText, lastEndText, newLinesText, verdictSentence } from "./failure";
 
 const NOW = new Date(2026, 10, 17, 17, 40).getTime();
 const lastGood = { commitId: "9ab01d2f00", environment: "qa-1", at: new Date(2026, 10, 17, 16, 2).toISOString() };
@@ -49,4 +49,10 @@ test("how it ended", () => {
   expect(endedText(null, "no_runner", undefined)).toBe("no runner came");
   expect(endedText(null, "reason_of_later", undefined)).toBe("reason of later");
   expect(endText({ kind: "commit", commitId: "c0ffee1234" })).toBe("commit c0ffee1");
+});
+
+test("what has ended elsewhere only has not ended here", () => {
+  const commitId = "9f3c2a1b7d";
+  expect(lastEndText({ kind: "elsewhere", commitId })).toBe("not ended here, good elsewhere with 9f3c2a1");
+  expect(lastEndText({ kind: "retry", commitId })).toBe("last ended by a retry of the same commit");
 });

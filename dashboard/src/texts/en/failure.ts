@@ -90,6 +90,7 @@ function shortDigest(digest: string): string {
 
 type End = { kind: string; commitId: string };
 
+/** By what the failures with one fingerprint have ended, beside the words "Ended by". */
 export function endText({ kind, commitId }: End): string {
   const commit = shortCommit(commitId);
   switch (kind) {
@@ -100,10 +101,15 @@ export function endText({ kind, commitId }: End): string {
     case "retry":
       return "a retry of the same commit";
     case "elsewhere":
-      return `nothing here; ${commit} was good elsewhere`;
+      return `not ended here, good elsewhere with ${commit}`;
     default:
       return kind;
   }
+}
+
+/** The same as the end of a sentence. */
+export function lastEndText(end: End): string {
+  return end.kind === "elsewhere" ? endText(end) : `last ended by ${endText(end)}`;
 }
 
 const REASONS: Record<string, string> = {
@@ -118,6 +124,7 @@ const REASONS: Record<string, string> = {
   checkout_host_not_allowed: "the host of the repository is not allowed",
   image_not_found: "the image was not found",
   pool_restricted: "the pool does not take this pipeline",
+  input_refused: "a stage before ran in a pool that takes more jobs",
   secret_missing: "a secret is missing",
   secret_denied: "a secret was denied",
   deploy_denied: "the deployment was denied",
@@ -159,7 +166,6 @@ export const panel = {
   showGood: "Show the good run",
   first: "for the first time",
   times: (times: number, since: string) => `${plural(times, "time")} since ${since}`,
-  lastEnded: "last ended by ",
   all: "All failures like it",
   copy: "Copy for an agent",
   copyHint: "The evidence as one text, for a coding agent",

@@ -1,4 +1,5 @@
 // Lasting environments: the table of all pipelines, one environment, holds, rollbacks.
+import example from "./examples/lasting-environment.yaml?raw";
 import { plural } from "./number";
 import { clock, coarse } from "./time";
 
@@ -17,7 +18,7 @@ export const lasting = {
   emptyTitle: "No lasting environments yet",
   emptyText:
     "Production, staging, the cluster of a customer: add these lines to a pipeline's definition, and name it in a stage.",
-  emptyLines: "environments:\n  production:\n    url: https://shop.example.com",
+  emptyLines: example.trimEnd(),
   nothingLive: "Nothing is live",
   since: (when: string, by: string) => `${when} by ${by}`,
   working: (by: string) => `${by} deploys`,

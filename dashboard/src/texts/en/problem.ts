@@ -11,7 +11,14 @@ export const problem = {
   invalid: { title: "Please check what you entered", text: "" },
   conflict: { title: "Not possible now", text: "" },
   busy: { title: "The server is busy", text: "Try again in a moment." },
-  uncertain: { title: "Not known whether it happened", text: "Asking again with the same key." },
+  uncertain: {
+    title: "Not known whether it happened",
+    text: "It was sent several times, and the server did not answer. Look whether it happened before you do it again.",
+  },
+  unread: {
+    title: "The server can't answer now",
+    text: "Its database does not respond. This is read again by itself.",
+  },
   unexpected: { title: "Something went wrong", text: "The failure was recorded. Try again." },
 };
 

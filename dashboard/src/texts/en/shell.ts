@@ -51,6 +51,8 @@ export const lamp = {
   connecting: "Connecting",
   reconnecting: (clock: string) => `Reconnecting, as of ${clock}`,
   offline: (clock: string) => `Not live since ${clock}; actions still work`,
+  unreachable: (clock: string) =>
+    `The server can't be reached since ${clock}. This page is from then, and is read again by itself.`,
   reset: "Some changes were missed. Everything was read again.",
   update: "A newer version of the dashboard is available.",
 };

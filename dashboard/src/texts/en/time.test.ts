@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, coarse, duration, exact } from "./time";
+import { ago, coarse, duration, exact, took } from "./time";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -20,6 +20,15 @@ test.each([
 test("exact durations", () => {
   expect(exact(31_900)).toBe("0:31");
   expect(exact(HOUR + 2 * MINUTE + 3_000)).toBe("1:02:03");
+});
+
+test.each([
+  [0, "0.1 s"],
+  [340, "0.3 s"],
+  [999, "0.9 s"],
+  [1_000, "0:01"],
+])("what took %i ms reads %s", (milliseconds, text) => {
+  expect(took(milliseconds)).toBe(text);
 });
 
 test("coarse durations have no seconds", () => {

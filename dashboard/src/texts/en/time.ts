@@ -28,6 +28,12 @@ export function exact(milliseconds: number): string {
   return hours > 0 ? `${hours}:${String(minutes).padStart(2, "0")}:${seconds}` : `${minutes}:${seconds}`;
 }
 
+/** How long something took that has ended: as `exact`, and `0.3 s` below a second. */
+export function took(milliseconds: number): string {
+  if (milliseconds >= SECOND) return exact(milliseconds);
+  return `${Math.max(0.1, Math.floor(milliseconds / 100) / 10)} s`;
+}
+
 /** `26 min`, `3 h 10 min`, `2 d 4 h`, and `less than a minute`. */
 export function coarse(milliseconds: number): string {
   if (milliseconds < MINUTE) return "less than a minute";

@@ -12,7 +12,7 @@ use clap::Args;
 use greenroom_analysis::model::{HttpModel, Limits, OutboundTransport};
 use greenroom_domain::model::{Endpoint, ModelProtocol};
 use greenroom_domain::secret::Secret;
-use greenroom_outbound::{AllowList, OutboundClient};
+use greenroom_outbound::{AllowList, OutboundClient, Purpose, Requester};
 
 use self::report::Report;
 use self::result::{Measured, ModelResult};
@@ -120,8 +120,8 @@ fn key() -> anyhow::Result<Option<Secret>> {
 
 /// The user of this machine has named the address, so that every network is allowed.
 fn transport() -> anyhow::Result<OutboundTransport> {
-    let networks = AllowList::new(["0.0.0.0/0".parse()?, "::/0".parse()?]);
-    Ok(OutboundTransport::new(OutboundClient::new(networks)))
+    let networks = AllowList::new(["model=0.0.0.0/0".parse()?, "model=::/0".parse()?]);
+    Ok(OutboundTransport::new(OutboundClient::new(networks), Requester::operator(Purpose::Model)))
 }
 
 #[cfg(test)]

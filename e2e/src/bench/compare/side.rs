@@ -11,13 +11,13 @@ use sqlx::{AssertSqlSafe, Executor};
 use super::load;
 use super::options::{BenchCompare, Benchmark};
 use super::pair::Run;
-use crate::bench::cpu::Cpu;
 use crate::bench::deployments::fixture::DeploymentFixture;
 use crate::bench::deployments::runner::Kind;
 use crate::bench::deployments::wave;
 use crate::bench::locks;
 use crate::bench::locks::fixture::LockFixture;
 use crate::bench::print_progress;
+use crate::parts::cpu::Cpu;
 use crate::parts::programs::Programs;
 
 /// Number of pipelines in the list that `api` requests, all pages together.

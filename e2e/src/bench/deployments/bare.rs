@@ -9,7 +9,7 @@ use tokio::process::Command;
 
 use super::run::{Run, WARM_UP};
 use super::{BenchDeployments, Figures};
-use crate::bench::cpu::Cpu;
+use crate::parts::cpu::Cpu;
 use crate::parts::programs::Programs;
 use crate::scenarios::services::Services;
 

@@ -9,8 +9,8 @@ use super::fixture::DeploymentFixture;
 use super::run::{Run, WARM_UP};
 use super::runner::Kind;
 use super::{BenchDeployments, Figures, bare, wave};
-use crate::bench::cpu::{self, Cpu};
 use crate::bench::{median, print_progress};
+use crate::parts::cpu::{self, Cpu};
 use crate::parts::programs::Programs;
 
 const DEFINITION: &str = "stages:

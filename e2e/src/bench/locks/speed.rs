@@ -12,8 +12,8 @@ use super::fixture::LockFixture;
 use super::load::{Load, load};
 use super::reference::Reference;
 use super::{BenchLocks, Figures};
-use crate::bench::cpu::{self, Cpu};
 use crate::bench::{median, print_progress};
+use crate::parts::cpu::{self, Cpu};
 use crate::stack::{Process, Stack};
 
 const WARM_UP: u32 = 3;

@@ -21,6 +21,7 @@ use crate::fault::fixture::{LockFixture, Person};
 use crate::fault::history::{Environment, Kind, Op, Outcome, Response, Status};
 use crate::fault::progress::Progress;
 use crate::fault::target::Target;
+use crate::parts::stalls::StallDetector;
 
 const MAX_RETRIES: u32 = 4;
 const MAX_RELEASE_ATTEMPTS: u32 = 100;
@@ -35,6 +36,7 @@ pub(crate) struct Shared {
     pub(crate) board: Board,
     pub(crate) target: Target,
     pub(crate) stop: AtomicBool,
+    pub(crate) stalls: StallDetector,
 }
 
 pub(crate) struct Client {

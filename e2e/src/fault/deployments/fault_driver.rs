@@ -14,6 +14,7 @@ use crate::fault::deployments::stack::Stack;
 use crate::fault::deployments::work::Work;
 use crate::fault::finding::Finding;
 use crate::parts::output::print_progress;
+use crate::parts::stalls::StallDetector;
 
 /// How long to wait for a step that a fault can hit.
 const WORK_TIMEOUT: Duration = Duration::from_secs(40);
@@ -38,6 +39,7 @@ pub(crate) struct FaultDriver<'a, W> {
     pub(crate) load: &'a Load,
     pub(crate) work: &'a W,
     pub(crate) clock: Clock,
+    pub(crate) stalls: &'a StallDetector,
     pub(crate) deployments: u64,
     /// Whether some steps are long. Faults that need one wait for it.
     pub(crate) has_long_work: bool,
@@ -94,10 +96,10 @@ impl<W: Work> FaultDriver<'_, W> {
     }
 
     /// Waits until a step has begun and ended since then. Returns the violation if that takes too long.
-    async fn recover(&self, stack: &mut Stack) -> Option<String> {
+    pub(super) async fn recover(&self, stack: &mut Stack) -> Option<String> {
         let (started, reverted) = (Instant::now(), self.clock.now());
         while self.work.steps_done_since(reverted) == 0 {
-            if started.elapsed() > RECOVERY_TIMEOUT {
+            if self.stalls.running_since(started) > RECOVERY_TIMEOUT {
                 return Some(format!(
                     "no step has begun and ended within {RECOVERY_TIMEOUT:?} after a fault"
                 ));
@@ -107,10 +109,10 @@ impl<W: Work> FaultDriver<'_, W> {
         find_dead(stack)
     }
 
-    async fn wait_for_acceptance(&self) -> Option<Finding> {
+    pub(super) async fn wait_for_acceptance(&self) -> Option<Finding> {
         let started = Instant::now();
         while self.load.settled() < self.deployments {
-            if started.elapsed() > ACCEPTANCE_TIMEOUT {
+            if self.stalls.running_since(started) > ACCEPTANCE_TIMEOUT {
                 let text = format!(
                     "{} of {} deployments were accepted {ACCEPTANCE_TIMEOUT:?} after the last fault",
                     self.load.settled(),

@@ -7,6 +7,7 @@ mod definition;
 pub(super) mod fault_driver;
 pub(super) mod faults;
 mod fixture;
+mod footprint;
 mod heartbeat_only_runner;
 pub(super) mod history;
 pub(super) mod inject;
@@ -15,9 +16,12 @@ pub(super) mod load;
 pub(super) mod options;
 pub(super) mod organization;
 mod report;
+mod restore;
 pub(super) mod settle;
 pub(super) mod stack;
+mod steady_load;
 pub(super) mod target;
+mod upgrade;
 pub(super) mod work;
 
 use std::io::Write;
@@ -51,11 +55,29 @@ use crate::fault::fault_schedule::fault_schedule;
 use crate::fault::finding::Finding;
 use crate::parts::interruption::Interruption;
 use crate::parts::output::print_progress;
+use crate::parts::programs::Programs;
+use crate::parts::stalls::StallDetector;
 
 const CLIENTS: usize = 7;
 const MAX_RUNNER_DOWNTIME_MILLIS: u64 = 25_000;
 
+/// What happens to the stack while clients deploy.
+pub(crate) enum Disturbance {
+    Faults,
+    /// Its parts are replaced by these programs, which are newer.
+    Upgrade(Programs),
+    /// It is copied, and the copy is restored beside it.
+    Restore,
+    /// Nothing, and what the parts need is measured before and afterwards.
+    None,
+}
+
 pub(crate) async fn run(options: Deployments) -> anyhow::Result<ExitCode> {
+    run_with(options, Disturbance::Faults).await
+}
+
+pub(crate) async fn run_with(mut options: Deployments, disturbance: Disturbance) -> anyhow::Result<ExitCode> {
+    options.campaign.seals = matches!(disturbance, Disturbance::Restore);
     let seed = options.campaign.seed.unwrap_or_else(|| rand::random_range(0..1_000_000));
     let campaign_options = &options.campaign;
     if options.faults > 0 && Fault::named(&campaign_options.only).is_empty() {
@@ -65,7 +87,8 @@ pub(crate) async fn run(options: Deployments) -> anyhow::Result<ExitCode> {
     // Rejected requests need a commit each, too.
     let commits = usize::try_from(options.deployments)? * 10 + 600;
     let mut stack = Box::pin(Stack::start(campaign_options, "fault-deployments", Some(commits))).await?;
-    let report = Interruption::listen()?.or(Box::pin(campaign(&mut stack, &options, seed))).await;
+    let report =
+        Interruption::listen()?.or(Box::pin(campaign(&mut stack, (&options, &disturbance), seed))).await;
     if campaign_options.keep {
         print_progress(&format!("kept: {}", stack.folder.path.display()));
     }
@@ -73,8 +96,12 @@ pub(crate) async fn run(options: Deployments) -> anyhow::Result<ExitCode> {
     report?.finish(campaign_options.json)
 }
 
-async fn campaign(stack: &mut Stack, options: &Deployments, seed: u64) -> anyhow::Result<Report> {
-    let clock = Clock::start();
+async fn campaign(
+    stack: &mut Stack,
+    (options, disturbance): (&Deployments, &Disturbance),
+    seed: u64,
+) -> anyhow::Result<Report> {
+    let (clock, stalls) = (Clock::start(), StallDetector::start()?);
     let target = Target::start(clock).await?;
     let run = format!("{}-{seed}", std::process::id());
     // Two more clients, for separate trials.
@@ -90,6 +117,8 @@ async fn campaign(stack: &mut Stack, options: &Deployments, seed: u64) -> anyhow
     };
     let schedule = fault_schedule(&Fault::named(&options.campaign.only), options.faults, &mut injector.rng);
     let started = Instant::now();
+    let idle =
+        if matches!(disturbance, Disturbance::None) { Some(footprint::measure(stack).await?) } else { None };
     let mut clients = JoinSet::new();
     for number in 0..CLIENTS {
         let rng = StdRng::seed_from_u64(seed.wrapping_mul(1_000).wrapping_add(number as u64));
@@ -108,10 +137,26 @@ async fn campaign(stack: &mut Stack, options: &Deployments, seed: u64) -> anyhow
         load: &shared.load,
         work: &target,
         clock,
+        stalls: &stalls,
         deployments: options.deployments,
         has_long_work: true,
     };
-    let result = driver.run(stack, &mut injector, &schedule).await?;
+    let (mut upgraded, mut backup) = (None, None);
+    let result = match disturbance {
+        Disturbance::Faults => driver.run(stack, &mut injector, &schedule).await?,
+        Disturbance::Upgrade(new) => {
+            let (result, figures) = upgrade::run(&driver, stack, new).await?;
+            upgraded = Some(figures);
+            result
+        }
+        Disturbance::None => footprint::run(&driver).await,
+        Disturbance::Restore => {
+            restore::prepare(stack, &shared.fixture.organization, (&target.url, &run)).await?;
+            let (result, made) = restore::back_up(&driver, stack).await?;
+            backup = Some(made);
+            result
+        }
+    };
     let (mut requests, mut foreign_actions) = (Vec::new(), Vec::new());
     while let Some(ended) = clients.join_next().await {
         let history = ended?;
@@ -137,10 +182,20 @@ async fn campaign(stack: &mut Stack, options: &Deployments, seed: u64) -> anyhow
     if options.campaign.keep {
         keep(stack, &requests, &ledger, &reports)?;
     }
+    if idle.is_some() {
+        (report.footprint_before, report.footprint_after) = (idle, Some(footprint::measure(stack).await?));
+    }
+    if let Some(backup) = backup {
+        let (figures, findings) = restore::check(stack, backup).await?;
+        report.restore = Some(figures);
+        report.found.add(findings);
+    }
+    report.upgrade = upgraded;
     report.count(&requests, &ledger, &reports, &result);
     let DriverResult { findings, .. } = result;
     report.found.add(findings);
     report.seconds = started.elapsed().as_secs();
+    report.stalls = stalls.stalls().figures();
     report.judge(clock.step());
     Ok(report)
 }

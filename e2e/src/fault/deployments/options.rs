@@ -42,4 +42,7 @@ pub(crate) struct CampaignOptions {
     /// Name of a planted bug, for a daemon that `cargo xtask fault planted` has built.
     #[arg(long)]
     pub(crate) planted: Option<String>,
+    /// Whether the daemons can seal secrets.
+    #[arg(skip)]
+    pub(crate) seals: bool,
 }

@@ -9,10 +9,14 @@ use crate::fault::campaign_report::CampaignReport;
 use crate::fault::clock::Step;
 use crate::fault::deployments::fault_driver::DriverResult;
 use crate::fault::deployments::faults::Fault;
+use crate::fault::deployments::footprint::Footprint;
 use crate::fault::deployments::history::Request;
 use crate::fault::deployments::ledger::Ledger;
+use crate::fault::deployments::restore::RestoreFigures;
 use crate::fault::deployments::target::TargetReport;
+use crate::fault::deployments::upgrade::UpgradeFigures;
 use crate::fault::finding::FindingSummary;
+use crate::parts::stalls::StallFigures;
 
 /// One deployment in this many has to succeed. If almost nothing runs to its end, the run proves little.
 const MAX_ENDED_PER_SUCCEEDED: usize = 5;
@@ -40,11 +44,22 @@ pub(crate) struct Report {
     pub(crate) refused_at_target: usize,
     pub(crate) duplicates: usize,
     pub(crate) overlaps: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) upgrade: Option<UpgradeFigures>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) restore: Option<RestoreFigures>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) footprint_before: Option<Vec<Footprint>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) footprint_after: Option<Vec<Footprint>>,
     pub(crate) faults: u64,
     /// Faults that hit a step at work.
     pub(crate) faults_while_working: u64,
     pub(crate) faults_by_kind: BTreeMap<Fault, u64>,
     pub(crate) seconds: u64,
+    /// The stalls of the machine. Stalled time is not counted in the timeouts of D10.
+    #[serde(flatten)]
+    pub(crate) stalls: StallFigures,
     pub(crate) seed: u64,
     pub(crate) planted: Option<String>,
     /// Why this run proves nothing, or null.
@@ -125,6 +140,17 @@ impl CampaignReport for Report {
             out,
             "{deployments} deployments ({accepted} accepted), {ended} ended with {teardowns} teardowns, {faults} faults"
         )?;
+        if let Some(figures) = &self.upgrade {
+            writeln!(out, "upgraded: {}", serde_json::to_string(figures)?)?;
+        }
+        if let Some(figures) = &self.restore {
+            writeln!(out, "restored: {}", serde_json::to_string(figures)?)?;
+        }
+        for (when, parts) in [("before", &self.footprint_before), ("after", &self.footprint_after)] {
+            for part in parts.iter().flatten() {
+                writeln!(out, "{when}: {}", serde_json::to_string(part)?)?;
+            }
+        }
         writeln!(out, "{} violations in {} s, seed {}", self.found.violations, self.seconds, self.seed)?;
         Ok(())
     }

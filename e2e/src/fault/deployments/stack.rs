@@ -2,7 +2,8 @@
 //! separate proxy for every pair that communicates.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -12,6 +13,7 @@ use crate::parts::containers::Containers;
 use crate::parts::daemon::Daemon;
 use crate::parts::folder::Folder;
 use crate::parts::git_server::GitServer;
+use crate::parts::key_file::{KEY_FILE_VARIABLE, new_key, write_key_file};
 use crate::parts::ports;
 use crate::parts::postgres::Postgres;
 use crate::parts::programs::{Programs, admin, admin_json};
@@ -22,6 +24,8 @@ use crate::parts::temporal::Temporal;
 /// Short, so that a lost job is given away while the campaign waits for it.
 const JOB_LEASE_SECONDS: u64 = 6;
 const DAEMONS_PER_ROLE: usize = 2;
+/// Longer than the steps take, whose end a runner waits for.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(150);
 
 pub(crate) struct Stack {
     pub(crate) servers: Vec<Part>,
@@ -34,6 +38,8 @@ pub(crate) struct Stack {
     programs: Programs,
     /// The name of a planted bug.
     planted: Option<String>,
+    /// The file with the master key of secrets.
+    pub(crate) key_file: Option<PathBuf>,
     pub(crate) folder: Folder,
 }
 
@@ -90,6 +96,10 @@ impl Stack {
         let programs = Programs::find(folder, daemon, options.entry.as_deref())?;
         let folder = Folder::make(name, options.keep)?;
         std::fs::create_dir_all(folder.path.join("objects"))?;
+        let key_file = options.seals.then(|| folder.path.join("secrets-keys"));
+        if let Some(path) = &key_file {
+            write_key_file(path, &[new_key("campaign")])?;
+        }
         let mut temporal = Temporal::new(&folder.path.join("temporal"))?;
         temporal.start()?;
         let postgres = Postgres::make(&folder.path.join("postgres")).await?;
@@ -114,6 +124,7 @@ impl Stack {
             repository,
             programs,
             planted: options.planted.clone(),
+            key_file,
             folder,
         };
         for number in 1..=DAEMONS_PER_ROLE {
@@ -135,7 +146,7 @@ impl Stack {
         let to_postgres = Proxy::start(vec![self.postgres.address()]).await?;
         let to_temporal = Proxy::start(vec![self.temporal.address()]).await?;
         let (name, port) = (format!("{prefix}-{number}"), ports::free()?);
-        let objects = self.folder.path.join("objects");
+        let objects = self.objects();
         let mut variables = vec![
             ("GREENROOM_DATABASE_URL", self.postgres.url_through(to_postgres.port)),
             ("GREENROOM_TEMPORAL_ADDRESS", format!("127.0.0.1:{}", to_temporal.port)),
@@ -149,6 +160,7 @@ impl Stack {
                 ("GREENROOM_JOB_LEASE_SECONDS", JOB_LEASE_SECONDS.to_string()),
             ]);
         }
+        variables.extend(self.key_file.iter().map(|path| (KEY_FILE_VARIABLE, path.display().to_string())));
         variables.extend(self.planted.clone().map(|bug| ("GREENROOM_PLANTED", bug)));
         let log = self.folder.path.join("logs").join(format!("{name}.log"));
         let daemon = Daemon::new(role, self.programs.daemon.clone(), log, variables)?;
@@ -209,6 +221,22 @@ impl Stack {
             concurrency: 2,
             log_level: "info",
         })
+    }
+
+    /// Ends a runner when its jobs have ended, and starts another program in its place.
+    pub(crate) async fn replace_runner(&mut self, index: usize, programs: &Programs) -> anyhow::Result<()> {
+        self.runners[index].runner.program()?.end(DRAIN_TIMEOUT).await?;
+        self.programs = programs.clone();
+        self.start_runner(index)
+    }
+
+    /// Where the daemons' program is.
+    pub(crate) fn daemon(&self) -> &Path {
+        &self.programs.daemon
+    }
+
+    pub(crate) fn objects(&self) -> PathBuf {
+        self.folder.path.join("objects")
     }
 
     /// Stops everything. The folder is removed when its last user is dropped.

@@ -92,7 +92,7 @@ async fn settle(
         "with crowded as (
              update environments set sweep_at = clock_timestamp() where organization_id = $1 and name = $2 returning id
          )
-         update sessions s set heard_at = s.heard_at - interval '1 hour' from crowded e
+         update sessions s set heard_at = s.heard_at - interval '25 hours' from crowded e
          where s.organization_id = $1 and s.status = 'queued' and s.environment_id = e.id",
     )
     .bind(organization)
@@ -116,8 +116,9 @@ async fn settle(
         .bind(CROWDED)
         .fetch_one(&mut connection)
         .await?;
-        if left == 0 || started.elapsed() > SETTLE_TIMEOUT {
-            return Ok((left, started.elapsed()));
+        let took = shared.stalls.running_since(started);
+        if left == 0 || took > SETTLE_TIMEOUT {
+            return Ok((left, took));
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
     }

@@ -46,6 +46,7 @@ pub(crate) use crate::fault::gates::options::Gates;
 use crate::fault::gates::report::Report;
 use crate::parts::interruption::Interruption;
 use crate::parts::output::print_progress;
+use crate::parts::stalls::StallDetector;
 
 const DEVELOPERS: usize = 6;
 const FAULTS: [Fault; 5] =
@@ -74,7 +75,7 @@ fn fault_kinds(only: &[String]) -> Vec<Fault> {
 }
 
 async fn campaign(stack: &mut Stack, options: &Gates, seed: u64) -> anyhow::Result<Report> {
-    let clock = Clock::start();
+    let (clock, stalls) = (Clock::start(), StallDetector::start()?);
     let journal = Journal { path: stack.folder.path.join("journal"), clock };
     let run = format!("{}-{seed}", std::process::id());
     let fixture = GateFixture::make(stack, DEVELOPERS, (&journal.path, &run)).await?;
@@ -96,7 +97,7 @@ async fn campaign(stack: &mut Stack, options: &Gates, seed: u64) -> anyhow::Resu
     let organization = &shared.fixture.organization;
     let (mut result, mut waiting) = (DriverResult::default(), settle::Waiting::new());
     if options.deployments > 0 {
-        let run = run_deployments(stack, options, (&shared, &journal), (&mut injector, seed));
+        let run = run_deployments(stack, options, (&shared, &journal), (&mut injector, seed), &stalls);
         (result, waiting) = Box::pin(run).await?;
     }
     let mut votes = None;
@@ -140,6 +141,7 @@ async fn campaign(stack: &mut Stack, options: &Gates, seed: u64) -> anyhow::Resu
     let DriverResult { findings, .. } = result;
     report.found.add(findings);
     report.seconds = started.elapsed().as_secs();
+    report.stalls = stalls.stalls().figures();
     report.judge(clock.step());
     Ok(report)
 }
@@ -150,6 +152,7 @@ async fn run_deployments(
     options: &Gates,
     (shared, journal): (&Arc<Shared>, &Journal),
     (injector, seed): (&mut Injector, u64),
+    stalls: &StallDetector,
 ) -> anyhow::Result<(DriverResult, settle::Waiting)> {
     let mut schedule =
         fault_schedule(&fault_kinds(&options.campaign.only), options.faults, &mut injector.rng);
@@ -163,6 +166,7 @@ async fn run_deployments(
         load: &shared.load,
         work: journal,
         clock: journal.clock,
+        stalls,
         deployments: options.deployments,
         has_long_work: false,
     };

@@ -14,6 +14,7 @@ use crate::fault::finding::FindingSummary;
 use crate::fault::gates::approvals::ApprovalReport;
 use crate::fault::gates::history::History;
 use crate::fault::gates::ledger::GateLedger;
+use crate::parts::stalls::StallFigures;
 
 /// For this many deployments, one has to become live. If almost nothing runs to its end, the run proves little.
 const MAX_ENDED_PER_LIVE: usize = 5;
@@ -49,6 +50,9 @@ pub(crate) struct Report {
     #[serde(skip)]
     pub(crate) has_deployments: bool,
     pub(crate) seconds: u64,
+    /// The stalls of the machine. Stalled time is not counted in the timeouts of D10.
+    #[serde(flatten)]
+    pub(crate) stalls: StallFigures,
     pub(crate) seed: u64,
     pub(crate) planted: Option<String>,
     /// Why this run proves nothing, or null.

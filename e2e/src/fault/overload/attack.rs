@@ -30,6 +30,10 @@ pub(crate) enum Attack {
     YamlBombs,
     /// Bodies of 256 MiB, compressed with gzip.
     GzipBombs,
+    /// Requests without their bodies, by one viewer of the victim's organization with many tokens.
+    MemberBodies,
+    /// Event streams of the same viewer.
+    MemberStreams,
 }
 
 /// What the size of an attack counts.
@@ -41,7 +45,7 @@ pub(crate) enum Unit {
 }
 
 impl Attack {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::SlowBodies,
         Self::Polls,
         Self::LogStreams,
@@ -52,13 +56,19 @@ impl Attack {
         Self::DeepJson,
         Self::YamlBombs,
         Self::GzipBombs,
+        Self::MemberBodies,
+        Self::MemberStreams,
     ];
 
     pub(crate) const fn unit(self) -> Unit {
         match self {
-            Self::SlowBodies | Self::Polls | Self::LogStreams | Self::UnreadDownloads | Self::SlowUploads => {
-                Unit::Connections
-            }
+            Self::SlowBodies
+            | Self::Polls
+            | Self::LogStreams
+            | Self::UnreadDownloads
+            | Self::SlowUploads
+            | Self::MemberBodies
+            | Self::MemberStreams => Unit::Connections,
             Self::ForgedTokens
             | Self::NestedConditions
             | Self::DeepJson
@@ -77,10 +87,27 @@ impl Attack {
             Self::SlowUploads => (100, 50),
             Self::ForgedTokens => (500, 100),
             Self::NestedConditions | Self::DeepJson | Self::YamlBombs | Self::GzipBombs => (20, 5),
+            // As many as six tokens may have, and as many streams as the organization may have. The small sizes are larger
+            // than what a person may have.
+            Self::MemberBodies => (384, 128),
+            Self::MemberStreams => (400, 150),
         };
         match scale {
             Scale::Full => full,
             Scale::Small => small,
+        }
+    }
+
+    /// Returns whether the response is a stream that stays open.
+    pub(crate) const fn is_stream(self) -> bool {
+        matches!(self, Self::LogStreams | Self::MemberStreams)
+    }
+
+    /// Within this time the connections of an attack are opened: 1,400 a second if all attacks begin together.
+    pub(crate) const fn ramp_up_time(scale: Scale) -> Duration {
+        match scale {
+            Scale::Small => Duration::from_secs(2),
+            Scale::Full => Duration::from_secs(5),
         }
     }
 

@@ -5,8 +5,12 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::fault::overload::alternation::PAIRS;
 use crate::fault::overload::attack::Attack;
 pub(crate) use crate::fault::overload::scale::Scale;
+
+/// In a shorter window the victim reads too little for a 95th percentile.
+const MIN_WINDOW: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Overload {
@@ -16,10 +20,19 @@ pub(crate) struct Overload {
     /// Only this attack; repeatable.
     #[arg(long, value_enum)]
     pub(crate) only: Vec<Attack>,
-    /// Duration of all attacks together, in seconds: 60 if omitted, 15 for `small`. Each attack alone lasts a
-    /// third of it.
-    #[arg(long, value_parser = clap::value_parser!(u64).range(3..=3_600))]
+    /// Duration of all attacks together, in seconds, divided into six windows: 60 if omitted, 24 for `small`. Each
+    /// attack alone lasts a third of it. The quiet windows between them last as long.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(18..=3_600))]
     pub(crate) seconds: Option<u64>,
+    /// Seed for the order of quiet and attack; random if omitted.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Make the ratio of latencies a violation too, for a release build on a machine with nothing else to do.
+    #[arg(long)]
+    pub(crate) gate_latency: bool,
+    /// Turn off the server's limits, to see that the attack is found.
+    #[arg(long)]
+    pub(crate) without_limits: bool,
     /// Print one JSON object, and nothing else, on standard output.
     #[arg(long)]
     pub(crate) json: bool,
@@ -38,23 +51,16 @@ impl Overload {
     /// Returns how long all attacks together last.
     pub(crate) fn together(&self) -> Duration {
         let default = match self.scale {
-            Scale::Small => 15,
+            Scale::Small => 24,
             Scale::Full => 60,
         };
         Duration::from_secs(self.seconds.unwrap_or(default))
     }
 
-    /// Returns how long one attack alone lasts.
-    pub(crate) fn alone(&self) -> Duration {
-        self.together() / 3
-    }
-
-    /// Returns how long the victim is measured before the first attack.
-    pub(crate) const fn quiet(&self) -> Duration {
-        match self.scale {
-            Scale::Small => Duration::from_secs(8),
-            Scale::Full => Duration::from_secs(20),
-        }
+    /// Returns how long each window of a phase with these attacks lasts.
+    pub(crate) fn window(&self, attacks: &[Attack]) -> Duration {
+        let window = self.together() / PAIRS;
+        if attacks.len() > 1 { window } else { (window / 3).max(MIN_WINDOW) }
     }
 
     /// Returns the attacks of each phase: those that are named by `--only`, each alone; otherwise all

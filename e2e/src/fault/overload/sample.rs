@@ -12,7 +12,10 @@ pub(crate) struct Plan {
     /// Host and port of the server.
     pub(crate) address: String,
     pub(crate) sizes: BTreeMap<Attack, usize>,
+    /// The connections of each attack are opened within this time.
+    pub(crate) ramp_up_millis: u64,
     pub(crate) hostile: Hostile,
+    pub(crate) member: Member,
     /// A file with the gzip bomb.
     pub(crate) gzip_bomb: PathBuf,
     /// The file that samples are appended to, one JSON object per line.
@@ -34,6 +37,14 @@ pub(crate) struct Hostile {
     pub(crate) job: String,
     pub(crate) step: String,
     pub(crate) log_bytes: usize,
+}
+
+/// A viewer of the victim's organization who attacks the others with as many tokens as one person gets.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Member {
+    /// The organization's slug.
+    pub(crate) organization: String,
+    pub(crate) tokens: Vec<String>,
 }
 
 /// The state of all attacks of one attacker at one moment.
@@ -69,5 +80,14 @@ impl Tally {
     /// Returns the connections that the server has to handle now or in a moment.
     pub(crate) const fn at_work(&self) -> usize {
         self.connecting + self.open + self.refused
+    }
+
+    /// Adds the responses of another attacker.
+    pub(crate) fn add_responses(&mut self, other: &Self) {
+        for (status, count) in &other.answers {
+            *self.answers.entry(*status).or_default() += count;
+        }
+        self.closed += other.closed;
+        self.failed += other.failed;
     }
 }

@@ -38,19 +38,24 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    pub(crate) fn new(attack: Attack, size: usize, samples: &[Sample]) -> Self {
-        let tallies: Vec<(u64, &Tally)> = samples
-            .iter()
-            .filter_map(|sample| sample.attacks.get(&attack).map(|tally| (sample.at_millis, tally)))
-            .collect();
-        let spread = |of: fn(&Tally) -> usize| spread(tallies.iter().map(|(_, tally)| of(tally)).collect());
-        let attempts_per_second = match (tallies.first(), tallies.last()) {
-            (Some((from, first)), Some((to, last))) if to > from => {
-                (last.attempts - first.attempts) as f64 * 1e3 / (to - from) as f64
-            }
-            _ => 0.0,
+    /// Computes it from the samples of each time that the attack was switched on. An attacker that is switched on
+    /// again is another process, which counts from 0.
+    pub(crate) fn new(attack: Attack, size: usize, samples: &[&[Sample]]) -> Self {
+        let tallies_of = |samples: &[Sample]| -> Vec<(u64, Tally)> {
+            let tally = |sample: &Sample| Some((sample.at_millis, sample.attacks.get(&attack)?.clone()));
+            samples.iter().filter_map(tally).collect()
         };
-        let last = tallies.last().map(|(_, tally)| (*tally).clone()).unwrap_or_default();
+        let times: Vec<Vec<(u64, Tally)>> = samples.iter().map(|samples| tallies_of(samples)).collect();
+        let tallies = || times.iter().flatten().map(|(_, tally)| tally);
+        let spread = |of: fn(&Tally) -> usize| spread(tallies().map(of).collect());
+        let (mut attempts, mut millis, mut end) = (0, 0, Tally::default());
+        for time in &times {
+            let (Some((from, first)), Some((to, last))) = (time.first(), time.last()) else { continue };
+            attempts += last.attempts - first.attempts;
+            millis += to - from;
+            end.add_responses(last);
+        }
+        let attempts_per_second = if millis > 0 { attempts as f64 * 1e3 / millis as f64 } else { 0.0 };
         let unit = match attack.unit() {
             Unit::Connections => "connections",
             Unit::RequestsPerSecond => "requestsPerSecond",
@@ -58,14 +63,14 @@ impl Shape {
         Self {
             size,
             unit,
-            samples: tallies.len(),
+            samples: tallies().count(),
             open: spread(|tally| tally.open),
             refused: spread(|tally| tally.refused),
             at_work: spread(Tally::at_work),
             attempts_per_second,
-            answers: last.answers,
-            closed: last.closed,
-            failed: last.failed,
+            answers: end.answers,
+            closed: end.closed,
+            failed: end.failed,
         }
     }
 
@@ -97,15 +102,31 @@ mod tests {
     #[test]
     fn refused_connections_are_at_work() {
         let samples = [sample(1_000, 80, 20, 100), sample(2_000, 10, 85, 300), sample(3_000, 40, 60, 500)];
-        let shape = Shape::new(Attack::Polls, 100, &samples);
+        let shape = Shape::new(Attack::Polls, 100, &[&samples]);
         assert_eq!((shape.open.min, shape.open.median, shape.open.max), (10, 40, 80));
         assert_eq!((shape.at_work.min, shape.at_work.max), (95, 100));
         assert!((shape.attempts_per_second - 200.0).abs() < 1e-9);
     }
 
     #[test]
+    fn each_time_that_an_attack_is_on_counts() {
+        let answered = |at_millis, attempts, count| {
+            let mut sample = sample(at_millis, 100, 0, attempts);
+            let tally = sample.attacks.entry(Attack::Polls).or_default();
+            tally.answers.insert(429, count);
+            sample
+        };
+        let first = [answered(1_000, 100, 50), answered(2_000, 300, 250)];
+        let second = [answered(5_000, 0, 0), answered(6_000, 400, 350)];
+        let shape = Shape::new(Attack::Polls, 100, &[&first, &second]);
+        // Not 100 in 5 seconds: the attack was off between them.
+        assert!((shape.attempts_per_second - 300.0).abs() < 1e-9);
+        assert_eq!((shape.samples, shape.answers.get(&429)), (4, Some(&600)));
+    }
+
+    #[test]
     fn without_samples_there_is_nothing() {
-        let shape = Shape::new(Attack::SlowBodies, 100, &[sample(0, 1, 1, 1)]);
+        let shape = Shape::new(Attack::SlowBodies, 100, &[&[sample(0, 1, 1, 1)]]);
         assert_eq!((shape.samples, shape.at_work), (0, Spread::default()));
     }
 

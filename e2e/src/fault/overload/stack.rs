@@ -69,7 +69,8 @@ impl Stack {
         let runner = None;
         let mut stack = Self { server, worker, runner, temporal, postgres, programs, port, folder };
         stack.worker.start()?;
-        stack.start_server(Limits::Default).await?;
+        let limits = if options.without_limits { Limits::Off } else { Limits::Default };
+        stack.start_server(limits).await?;
         stack.worker.ready().await?;
         Ok(stack)
     }

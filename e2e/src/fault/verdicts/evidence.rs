@@ -1,6 +1,6 @@
 //! Reads what Greenroom has found out: the evidence of the planted failures, and how soon that of a long log can be read.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use greenroom_domain::failure::VerdictKind;
@@ -14,6 +14,7 @@ use crate::fault::verdicts::fixture::{POOL, VerdictFixture};
 use crate::fault::verdicts::plants::Script;
 use crate::parts::deadline::Deadline;
 use crate::parts::output::print_progress;
+use crate::parts::stalls::StallDetector;
 
 const SETTLE_TIMEOUT_SECONDS: u64 = 120;
 const READ_TIMEOUT_SECONDS: u64 = 60;
@@ -51,7 +52,8 @@ impl VerdictFixture {
         Ok(Observation { planted, found })
     }
 
-    /// Returns the seconds from the end of a step that prints 10 MB until its evidence could be read, for some failures.
+    /// Returns the seconds from the end of a step that prints 10 MB until its evidence could be read, for some failures,
+    /// without the time in which the machine stood still.
     pub(super) async fn measure_long_logs(&self) -> anyhow::Result<Vec<f64>> {
         print_progress("steps with logs of 10 MB");
         self.create_pipeline(LONG_LOG_PIPELINE, POOL, Script::Long(LONG_LOG_BYTES)).await?;
@@ -60,18 +62,19 @@ impl VerdictFixture {
             let ended = self.end_of(&deployment).await?;
             ensure!(ended.status == "succeeded", "a good deployment did not succeed: {ended:?}");
         }
+        let stalls = StallDetector::start()?;
         let mut seconds = Vec::new();
         for number in GOOD_RUNS..GOOD_RUNS + FAILURES {
             let change = change(number);
             self.plants.break_commit(&change.commit, &self.causes.next())?;
             let deployment = self.start_deployment(LONG_LOG_PIPELINE, &change).await?;
-            seconds.push(self.seconds_until_readable(&deployment).await?);
+            seconds.push(self.seconds_until_readable(&deployment, &stalls).await?);
         }
         Ok(seconds)
     }
 
     #[expect(clippy::disallowed_methods, reason = "PostgreSQL runs on this machine, by this very clock")]
-    async fn seconds_until_readable(&self, deployment: &str) -> anyhow::Result<f64> {
+    async fn seconds_until_readable(&self, deployment: &str, stalls: &StallDetector) -> anyhow::Result<f64> {
         let deadline = Deadline::in_seconds(READ_TIMEOUT_SECONDS);
         let path = format!("/deployments/{deployment}/evidence");
         let evidence = loop {
@@ -85,13 +88,16 @@ impl VerdictFixture {
                 tokio::time::sleep(POLL_INTERVAL).await;
             }
         };
-        let readable_at = Timestamp::now();
+        let (readable_at, now) = (Timestamp::now(), Instant::now());
         let log = &evidence["failures"][0]["log"];
         ensure!(log["bytes"].as_u64() >= Some(LONG_LOG_BYTES), "the log is too short: {log}");
         ensure!(log["baselines"].as_array().map(Vec::len) == Some(GOOD_RUNS), "not compared: {log}");
         let record = self.get(&format!("/deployments/{deployment}")).await?;
         let ended_at = record["stages"][0]["steps"][0]["endedAt"].as_str().context("the step has no end")?;
-        let seconds = readable_at.duration_since(ended_at.parse()?).as_secs_f64();
+        let took = Duration::try_from(readable_at.duration_since(ended_at.parse()?)).unwrap_or_default();
+        let stalled =
+            now.checked_sub(took).map_or(Duration::ZERO, |ended| stalls.stalls().within(ended, now));
+        let seconds = took.saturating_sub(stalled).as_secs_f64();
         Ok((seconds * 1_000.0).round() / 1_000.0)
     }
 }

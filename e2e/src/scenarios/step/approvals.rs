@@ -5,8 +5,8 @@ use serde::Deserialize;
 use super::ExpectedResponse;
 
 step_struct!(
-    /// Creates a group, or adds members to it. A member who is named for the first time is a developer.
-    Group { group: String, members: Vec<String> }
+    /// Creates a group as the owner, or adds members to it. A member who is named for the first time is a developer.
+    Group { group: String, members: Vec<String>, by: Option<String> }
 );
 step_struct!(
     /// Creates a service account. Each of its tokens is a user of the scenario.

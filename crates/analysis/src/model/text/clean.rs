@@ -3,7 +3,7 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use greenroom_domain::text::is_hidden;
+use greenroom_domain::text::{has_no_width, is_hidden};
 
 const ESCAPE: char = '\u{1b}';
 const BELL: char = '\u{7}';
@@ -60,28 +60,6 @@ fn skip_parameters(characters: &mut Peekable<Chars<'_>>) -> usize {
         count += 1;
     }
     count + usize::from(characters.next_if(|next| matches!(next, '@'..='~')).is_some())
-}
-
-/// Returns whether a character takes no space, so that a text can be hidden in it or split by it.
-fn has_no_width(character: char) -> bool {
-    matches!(
-        character,
-        '\u{ad}'
-            | '\u{34f}'
-            | '\u{115f}'..='\u{1160}'
-            | '\u{17b4}'..='\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fffb}'
-            | '\u{1d173}'..='\u{1d17a}'
-            // Tags and the supplement of variation selectors: complete alphabets that are not displayed.
-            | '\u{e0000}'..='\u{e0fff}'
-    )
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use super::fields::PARAGRAPH;
 use crate::definition::diagnostic::{Path, quote};
 use crate::definition::located::{Entries, Located, Position};
 use crate::definition::model::{
-    EnvironmentTemplate, EphemeralEnvironment, EphemeralSettings, ForceReason, ForceRule, HandoverRule, Lease,
+    EnvironmentTemplate, EphemeralEnvironment, EphemeralSettings, ForceReason, ForceRule, HandoverRule,
+    Lease, QueueRule,
 };
 use crate::definition::url::NAME_PLACEHOLDER;
 use crate::definition::{limits, name_rules, raw};
@@ -93,6 +94,7 @@ impl Check<'_> {
             on_release: self.ephemeral_stages(path.key("onRelease"), on_release, &who),
             force: raw.force.as_ref().and_then(|force| self.force(path.key("force"), force)),
             handover: raw.handover.as_ref().and_then(|rule| self.handover(path.key("handover"), rule)),
+            queue: raw.queue.as_ref().and_then(|rule| self.queue(path.key("queue"), rule)),
             variables: self.variables(path.key("variables"), raw.variables.as_ref()),
         }
     }
@@ -151,6 +153,20 @@ impl Check<'_> {
             self.report.error(grace.at, path, "`grace` must be `1m` at least");
         }
         Some(HandoverRule { grace_seconds })
+    }
+
+    fn queue(&mut self, path: Path<'_>, rule: &Located<raw::Queue>) -> Option<QueueRule> {
+        let path = path.key("maxStay");
+        let Some(max_stay) = &rule.value.max_stay else {
+            self.report.error(rule.at, path, "a `queue` rule needs a `maxStay`");
+            return None;
+        };
+        let (least, longest) = (limits::MAX_STAY_SECONDS.start(), limits::MAX_STAY_SECONDS.end());
+        let max_stay_seconds = self.duration(path, max_stay, *longest);
+        if (1..*least).contains(&max_stay_seconds) {
+            self.report.error(max_stay.at, path, "`maxStay` must be `2m` at least");
+        }
+        Some(QueueRule { max_stay_seconds })
     }
 
     /// Returns the listed stages; without a list, all that may run in an ephemeral environment.

@@ -53,6 +53,18 @@ impl Check<'_> {
         self.stage_list(path, needs, &who, |need| need != stage.value && runs_too(need))
     }
 
+    /// A stage gets artifacts and outputs of those that it needs, and caches of any stage with a cache of the same key.
+    pub(super) fn accept_from(
+        &mut self,
+        path: Path<'_>,
+        key: &Located<String>,
+        stage: &raw::Stage,
+    ) -> Vec<String> {
+        let accepted = stage.accept_from.as_deref().unwrap_or_default();
+        let who = format!("stage {} accepts what is left by", quote(&key.value));
+        self.stage_list(path, accepted, &who, |other| other != key.value)
+    }
+
     /// Reports each cycle once, at the need that closes it.
     pub(super) fn check_cycles(&mut self, stages: &Entries<raw::Stage>) {
         let keys: Vec<&str> = stages.keys().collect();

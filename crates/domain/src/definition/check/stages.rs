@@ -56,6 +56,7 @@ impl Check<'_> {
                 stage.artifacts.as_deref().unwrap_or_default(),
                 limits::ARTIFACTS,
             ),
+            accept_from: self.accept_from(path.key("acceptFrom"), key, stage),
             caches: self.caches(path.key("caches"), stage.caches.as_deref().unwrap_or_default()),
             steps: self.steps(path.key("steps"), key, stage),
         }

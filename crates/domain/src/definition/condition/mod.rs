@@ -42,6 +42,11 @@ pub(super) fn unknown_names(expression: &str) -> Result<Vec<String>, String> {
     Ok(names::unknown(program.expression()))
 }
 
+/// Returns whether the value of a checked expression depends on the branch. Recurses like [`evaluate_condition`].
+pub fn uses_branch(expression: &str) -> bool {
+    Program::compile(expression).is_ok_and(|program| names::uses(program.expression(), "branch"))
+}
+
 /// The values that the `if` of a stage can use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConditionContext {
@@ -190,6 +195,21 @@ mod tests {
         ] {
             let found = problem(bad).unwrap_or_default();
             assert!(found.contains(part), "{bad:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_condition_uses_the_branch_by_its_name_only() {
+        for (expression, expected) in [
+            ("branch == 'main'", true),
+            ("trigger == 'fix' || !branch.startsWith('wip/')", true),
+            (".branch == 'main'", true),
+            ("variables.branch == 'main'", false),
+            ("environment == 'branch'", false),
+            ("variables.exists(branch, branch == 'main')", false),
+            ("branch ==", false),
+        ] {
+            assert_eq!(uses_branch(expression), expected, "{expression}");
         }
     }
 

@@ -12,14 +12,25 @@ pub(in crate::definition) const NAMES: [&str; 6] =
 /// Returns every other name, in the order of the expression. Recurses less deeply than the parser, whose
 /// limits bound it.
 pub(super) fn unknown(expression: &IdedExpr) -> Vec<String> {
+    search(expression).unknown.into_iter().map(str::to_owned).collect()
+}
+
+/// Returns whether an expression uses one of [`NAMES`].
+pub(super) fn uses(expression: &IdedExpr, name: &str) -> bool {
+    search(expression).used.contains(name)
+}
+
+fn search(expression: &IdedExpr) -> Search<'_> {
     let mut search = Search::default();
     search.walk(expression);
-    search.unknown.into_iter().map(str::to_owned).collect()
+    search
 }
 
 #[derive(Default)]
 struct Search<'a> {
     unknown: IndexSet<&'a str>,
+    /// Those of [`NAMES`] that the expression uses.
+    used: IndexSet<&'a str>,
     /// The names that the enclosing macros bind, the innermost last.
     bound: Vec<&'a str>,
 }
@@ -70,7 +81,12 @@ impl<'a> Search<'a> {
     fn name(&mut self, written: &'a str) {
         let name = written.strip_prefix('.').unwrap_or(written);
         let bound = name == written && self.bound.contains(&name);
-        if !bound && !NAMES.contains(&name) {
+        if bound {
+            return;
+        }
+        if NAMES.contains(&name) {
+            self.used.insert(name);
+        } else {
             self.unknown.insert(name);
         }
     }

@@ -85,6 +85,9 @@ pub(in crate::definition) struct Ephemeral {
     /// How requests for hand-over are answered.
     pub(in crate::definition) handover: Option<Located<Handover>>,
 
+    /// How long places in the queue are kept.
+    pub(in crate::definition) queue: Option<Located<Queue>>,
+
     /// Environment variables for every step that runs here. Those of a stage or a step override them; they override those
     /// of the file.
     #[schemars(extend("propertyNames" = {"pattern": name_rules::VARIABLE}, "maxProperties" = limits::ENTRIES))]
@@ -128,4 +131,14 @@ pub(in crate::definition) struct Handover {
     /// How long the holder has to answer, from `1m` to `1h`: the default of a request, and the least that it can request.
     #[schemars(required, regex(pattern = duration::PATTERN))]
     pub(in crate::definition) grace: Option<Located<String>>,
+}
+
+/// How long places in the queue are kept.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(in crate::definition) struct Queue {
+    /// How long a person keeps a place after the page was closed, from `2m` to `24h`; `4h` without it. Programs keep theirs by
+    /// heartbeats.
+    #[schemars(required, regex(pattern = duration::PATTERN))]
+    pub(in crate::definition) max_stay: Option<Located<String>>,
 }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-pub(super) use environment::{Deploy, Ephemeral, Force, Handover, Lasting, Lease};
+pub(super) use environment::{Deploy, Ephemeral, Force, Handover, Lasting, Lease, Queue};
 pub(super) use stage::{Approval, ApprovalRule, Cache, Stage};
 pub(super) use step::{Retry, SecretReference, Step};
 

@@ -59,6 +59,11 @@ pub(in crate::definition) struct Stage {
     #[schemars(length(max = limits::ARTIFACTS), inner(length(min = 1, max = limits::PATH_BYTES)))]
     pub(in crate::definition) artifacts: Option<Vec<Located<String>>>,
 
+    /// Stages whose files and outputs it takes although their pools are restricted less than its own: everybody who has a runner's
+    /// token of such a pool can change them.
+    #[schemars(length(max = limits::STAGES), inner(regex(pattern = name_rules::NAME)))]
+    pub(in crate::definition) accept_from: Option<Vec<Located<String>>>,
+
     /// What is kept from one deployment of the pipeline to the next, to save time.
     #[schemars(length(max = limits::CACHES))]
     pub(in crate::definition) caches: Option<Vec<Located<Cache>>>,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use greenroom_domain::approval::{
-    Actor, Approval, ApprovalCommand, ApprovalStatus, Ballot, Behind, Excluded, Gate, Person, SubjectDigest,
-    Vote, VoteChoice, check_vote, decide, excluded,
+    Actor, Approval, ApprovalCommand, ApprovalStatus, Ballot, Behind, Confirmation, Excluded, Gate, Person,
+    SubjectDigest, Vote, VoteChoice, check_vote, decide, excluded,
 };
 use greenroom_domain::definition::ApprovalRule;
 use greenroom_domain::deployment::{
@@ -91,6 +91,10 @@ fn excluded_people() -> Excluded {
         session_holder: None,
         pusher: None,
         on_behalf_of: None,
+        authors: Vec::new(),
+        created_at: Timestamp::UNIX_EPOCH,
+        accepted_at: Timestamp::UNIX_EPOCH,
+        last_success: None,
     };
     excluded(&behind, false)
 }
@@ -156,6 +160,7 @@ impl System {
             role: (!self.removed.contains(&person)).then_some(Role::Developer),
             groups: GROUPS[usize::from(person)].iter().map(|name| (*name).to_owned()).collect(),
             is_service: false,
+            confirmation: Confirmation::Confirmed,
         }
     }
 

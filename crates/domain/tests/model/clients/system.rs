@@ -12,7 +12,7 @@ use greenroom_domain::token::TokenKind;
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
-use super::{Belief, Environment, System, TICK};
+use super::{Belief, Environment, MAX_STAY_TICKS, System, TICK};
 
 impl System {
     pub(super) fn time(&self) -> Timestamp {
@@ -40,8 +40,9 @@ impl System {
             session,
             owner: user(client),
             lineage: &[],
-            kind: TokenKind::Agent,
+            kind: kind(client),
             terms,
+            max_stay: SignedDuration::from_secs(i64::from(MAX_STAY_TICKS) * TICK),
             can_force: can_force(client),
             places: 0,
             is_at_session_limit: false,
@@ -267,6 +268,11 @@ pub(super) fn owner(session: SessionId) -> u8 {
 
 pub(super) fn can_force(client: u8) -> bool {
     client == 0
+}
+
+/// One client is a person, so that waiters with different timeouts wait for each other.
+fn kind(client: u8) -> TokenKind {
+    if client == 1 { TokenKind::User } else { TokenKind::Agent }
 }
 
 pub(super) fn user(client: u8) -> Owner {

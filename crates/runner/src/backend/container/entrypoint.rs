@@ -1,15 +1,35 @@
-//! Checks the entrypoint. It has to run in any image, so it must not need a dynamic loader: most images don't
+//! Checks the entrypoint, and copies it to where the engine finds it. It has to run in any image, so it must not need a dynamic loader: most images don't
 //! have one at the path of this machine's.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use crate::backend::{BackendError, Result};
 
 /// The program header that names a dynamic loader.
 const PT_INTERP: u32 = 3;
 const MAX_HEADERS: u64 = 1024;
+
+/// Copies the entrypoint into the runner's folder and returns where it is: the engine mounts it by its path, and a runner that is
+/// in a container itself shares this folder with the engine and nothing else.
+pub(super) fn install(entry: &Path, work_dir: &Path) -> Result<PathBuf> {
+    check(entry)?;
+    let (installed, new) = (work_dir.join("greenroom-entry"), work_dir.join("greenroom-entry.new"));
+    // Replaced in one step: steps of a runner that was killed may still run the former one.
+    let copied = std::fs::create_dir_all(work_dir)
+        .and_then(|()| std::fs::copy(entry, &new))
+        .and_then(|_| std::fs::set_permissions(&new, Permissions::from_mode(0o755)))
+        .and_then(|()| std::fs::rename(&new, &installed));
+    match copied {
+        Ok(()) => Ok(installed),
+        Err(error) => {
+            let text = format!("the entrypoint can't be copied into {}", work_dir.display());
+            Err(BackendError::new(text, error))
+        }
+    }
+}
 
 /// Rejects a file that is not a 64-bit ELF program, or that is dynamically linked.
 pub(super) fn check(entry: &Path) -> Result<()> {

@@ -34,7 +34,7 @@ pub(super) async fn provide(
         }
     }
     match registry::host(image) {
-        Some(host) => match credentials.get(CredentialKind::Registry, &host).await? {
+        Some(host) => match credentials.get(CredentialKind::Registry, &host, None).await? {
             Some(credential) => pull_private(docker, image, (&host, &credential), private).await?,
             None => pull(docker, image).await?,
         },

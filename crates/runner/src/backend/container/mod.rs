@@ -58,7 +58,7 @@ impl Container {
         entry: &Path,
         isolation: Isolation,
     ) -> Result<Self> {
-        entrypoint::check(entry)?;
+        let entry = entrypoint::install(entry, work_dir)?;
         let failed = |error| BackendError::new("the container engine cannot be reached", error);
         let docker = if host.starts_with("unix://") || host.starts_with('/') {
             Docker::connect_with_unix(host, REQUEST_TIMEOUT_SECONDS, API_DEFAULT_VERSION)
@@ -66,7 +66,7 @@ impl Container {
             Docker::connect_with_http(host, REQUEST_TIMEOUT_SECONDS, API_DEFAULT_VERSION)
         };
         let docker = docker.map_err(failed)?.negotiate_version().await.map_err(failed)?;
-        let (work_dir, entry) = (work_dir.to_owned(), entry.to_owned());
+        let work_dir = work_dir.to_owned();
         let runner_hash = network::runner_hash(runner, &work_dir);
         let private_images = PrivateImages::load(&work_dir)
             .map_err(|error| BackendError::new("the list of private images can't be read", error))?;

@@ -6,10 +6,12 @@ use std::time::Duration;
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
 use bytes::Bytes;
+use greenroom_app::failure::{Code, Failure};
+use greenroom_boxed_futures::boxed_futures;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 
-use crate::app::failure::{Code, Failure};
+use crate::http::rules::early_response::EarlyResponse;
 
 const DEFAULT_MAX_BYTES: usize = 256 * 1024;
 const MAX_DEPTH: usize = 32;
@@ -25,27 +27,32 @@ pub struct Body<T, const MAX_BYTES: usize = DEFAULT_MAX_BYTES> {
 }
 
 impl<T: DeserializeOwned, S: Send + Sync, const MAX_BYTES: usize> FromRequest<S> for Body<T, MAX_BYTES> {
-    type Rejection = Failure;
+    type Rejection = EarlyResponse;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
-        let content_type = request.headers().get(header::CONTENT_TYPE).cloned();
-        let bytes = read(request, MAX_BYTES).await?;
-        if bytes.is_empty() {
-            return Ok(Self { value: parse(b"{}")?, bytes });
-        }
-        // Reject other types: a browser's form can send any type but this one to another origin (CSRF).
-        let is_json = content_type.is_none_or(|value| {
-            let essence = value.to_str().ok().and_then(|text| text.split(';').next());
-            essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
-        });
-        if !is_json {
-            return Err(Failure::new(
-                Code::UnsupportedMediaType,
-                "Send JSON with `Content-Type: application/json`.",
-            ));
-        }
-        Ok(Self { value: parse(&bytes)?, bytes })
+    async fn from_request(request: Request, _: &S) -> Result<Self, EarlyResponse> {
+        let bytes = read_json(request, MAX_BYTES).await?;
+        let value = parse(if bytes.is_empty() { b"{}" } else { &bytes })?;
+        Ok(Self { value, bytes })
     }
+}
+
+/// Reads a body that is empty or of the type JSON.
+#[boxed_futures]
+pub async fn read_json(request: Request, max_bytes: usize) -> Result<Bytes, Failure> {
+    let content_type = request.headers().get(header::CONTENT_TYPE).cloned();
+    let bytes = read(request, max_bytes).await?;
+    // Reject other types: a browser's form can send any type but this one to another origin (CSRF).
+    let is_json = content_type.is_none_or(|value| {
+        let essence = value.to_str().ok().and_then(|text| text.split(';').next());
+        essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
+    });
+    if !bytes.is_empty() && !is_json {
+        return Err(Failure::new(
+            Code::UnsupportedMediaType,
+            "Send JSON with `Content-Type: application/json`.",
+        ));
+    }
+    Ok(bytes)
 }
 
 pub async fn read(request: Request, max_bytes: usize) -> Result<Bytes, Failure> {
@@ -60,37 +67,49 @@ pub async fn read(request: Request, max_bytes: usize) -> Result<Bytes, Failure> 
     }
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
-    let malformed = |detail: String| Failure::new(Code::MalformedJson, detail);
+pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
+    check_is_object(bytes)?;
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let parsed = serde_path_to_error::deserialize(&mut deserializer)
+        .map_err(|error| invalid(error.path(), error.inner()))?;
+    deserializer.end().map_err(|error| not_json(&error))?;
+    Ok(parsed)
+}
+
+fn check_is_object(bytes: &[u8]) -> Result<(), Failure> {
     if depth(bytes) > MAX_DEPTH {
         return Err(malformed(format!("Nested deeper than {MAX_DEPTH} levels.")));
     }
     // Serde would deserialize an array as a struct's fields in order, which no client intends.
-    let is_object = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
-    if !is_object {
-        return match serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
-            Ok(_) => Err(Failure::field("", "must be an object")),
-            Err(error) => Err(malformed(format!("Not JSON: {error}."))),
-        };
+    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
+        return Ok(());
     }
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let parsed = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let inner = error.inner();
-        if inner.is_data() {
-            // The pointer replaces the line and column that serde appends.
-            let text = inner.to_string();
-            let text = text.split(" at line ").next().unwrap_or(&text);
-            let pointer = pointer(error.path());
-            match text.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
-                Some(field) => Failure::field(&format!("{pointer}/{field}"), "is missing"),
-                None => Failure::field(&pointer, text),
-            }
-        } else {
-            malformed(format!("Not JSON: {inner}."))
-        }
-    })?;
-    deserializer.end().map_err(|error| malformed(format!("Not JSON: {error}.")))?;
-    Ok(parsed)
+    match serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
+        Ok(_) => Err(Failure::field("", "must be an object")),
+        Err(error) => Err(not_json(&error)),
+    }
+}
+
+fn invalid(path: &serde_path_to_error::Path, error: &serde_json::Error) -> Failure {
+    if !error.is_data() {
+        return not_json(error);
+    }
+    // The pointer replaces the line and column that serde appends.
+    let text = error.to_string();
+    let text = text.split(" at line ").next().unwrap_or(&text);
+    let pointer = pointer(path);
+    match text.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
+        Some(field) => Failure::field(&format!("{pointer}/{field}"), "is missing"),
+        None => Failure::field(&pointer, text),
+    }
+}
+
+fn not_json(error: &serde_json::Error) -> Failure {
+    malformed(format!("Not JSON: {error}."))
+}
+
+fn malformed(detail: String) -> Failure {
+    Failure::new(Code::MalformedJson, detail)
 }
 
 fn pointer(path: &serde_path_to_error::Path) -> String {
@@ -109,7 +128,7 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
 }
 
 /// Returns the nesting depth of brackets outside of strings. Does not check that the text is JSON.
-fn depth(bytes: &[u8]) -> usize {
+pub fn depth(bytes: &[u8]) -> usize {
     let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for byte in bytes {
         match byte {
@@ -126,48 +145,4 @@ fn depth(bytes: &[u8]) -> usize {
         }
     }
     deepest
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Debug, serde::Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Named {
-        #[expect(dead_code, reason = "only whether it can be parsed is tested")]
-        name: String,
-    }
-
-    fn code(text: &str) -> Option<Code> {
-        parse::<Named>(text.as_bytes()).err().map(|failure| failure.code)
-    }
-
-    #[test]
-    fn malformed_json_and_invalid_fields_are_distinguished() {
-        assert_eq!(code(r#"{"name": "x"}"#), None);
-        assert_eq!(code("{not json"), Some(Code::MalformedJson));
-        assert_eq!(code(r#"{"name": "x"} {}"#), Some(Code::MalformedJson));
-        assert_eq!(
-            code(&format!(r#"{{"name": {}1{}}}"#, "[".repeat(40), "]".repeat(40))),
-            Some(Code::MalformedJson)
-        );
-        assert_eq!(code(r#"["x"]"#), Some(Code::InvalidRequest));
-        assert_eq!(code("null"), Some(Code::InvalidRequest));
-        assert_eq!(code(r#"{"name": 1}"#), Some(Code::InvalidRequest));
-        assert_eq!(code(r#"{"name": "x", "nmae": "y"}"#), Some(Code::InvalidRequest));
-        assert_eq!(code("{}"), Some(Code::InvalidRequest));
-    }
-
-    #[test]
-    fn the_pointer_names_the_invalid_field() {
-        let failure = parse::<Named>(br#"{"name": 1}"#).unwrap_err();
-        assert_eq!(failure.errors[0].pointer, "/name");
-        assert_eq!(failure.errors[0].detail, "invalid type: integer `1`, expected a string");
-    }
-
-    #[test]
-    fn brackets_in_strings_do_not_count_as_depth() {
-        assert_eq!(depth(br#"{"a": "[[[\"[[", "b": [[1]]}"#), 3);
-    }
 }

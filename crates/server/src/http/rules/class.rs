@@ -2,8 +2,7 @@
 //! connection.
 
 use axum::http::Method;
-
-use crate::limits::Class;
+use greenroom_app::limits::Class;
 
 /// Requests that keep a lock or a job alive, or release one. If they fail for long enough, locks and jobs are
 /// lost that have nothing to do with the cause of the load.
@@ -32,12 +31,25 @@ const UPLOADS: [(&str, &str); 2] =
 
 /// Exchanges tokens. What is in its form authenticates the request.
 pub const TOKEN_PATH: &str = "/oauth/token";
+/// Describes that exchange.
+pub const METADATA_PATH: &str = "/.well-known/oauth-authorization-server";
 
 /// Requests that need no database connection and have their own concurrency limit.
 const WITHOUT_DATABASE: [(&str, &str); 1] = [("POST", "/api/v1/organizations/{orgId}/pipelines/validate")];
 
 pub fn classify(method: &Method, route: &str) -> Class {
     if contains(&RESERVED, method, route) { Class::Reserved } else { Class::General }
+}
+
+/// The class of a route in metrics. Runners' requests for a job wait for one on purpose, so their
+/// durations are apart from those of others.
+pub fn route_class(method: &Method, route: &str) -> &'static str {
+    match classify(method, route) {
+        Class::Reserved => "reserved",
+        Class::General if route.starts_with("/api/v1/runner/") => "runner",
+        Class::General if route.starts_with("/api/v1/") => "api",
+        Class::General => "other",
+    }
 }
 
 pub fn is_upload(method: &Method, route: &str) -> bool {

@@ -1,19 +1,17 @@
 //! Commands over HTTP: builds the input of `app::command` from a request, and maps its result to a response.
 
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use greenroom_app::command::{
+    Authorize, CommandRequest, ConnectionUse, Fingerprint, Interruption, OpenCommand, Replayable,
+};
 use greenroom_domain::policy::Act;
 use greenroom_store::idempotency::StoredResponse;
 
-use crate::app::command::{
-    Authorize, CommandRequest, ConnectionUse, Fingerprint, Interruption, OpenCommand, Replayable,
-};
-use crate::app::failure::Failure;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::permit::{AuthenticatedRequest, Permit, PipelineCheck};
 use crate::http::rules::record_response::RecordResponse;
 
-pub type HandlerResult = Result<RecordResponse, Interruption>;
+pub type HandlerResult = Result<RecordResponse, EarlyResponse>;
 
 impl<A: Act, R: PipelineCheck> Permit<A, R> {
     /// Returns the request for commands with this permission. A repeated request with the same key must have
@@ -74,19 +72,4 @@ impl Replayable for RecordResponse {
             etag: self.etag.clone(),
         }
     }
-}
-
-impl IntoResponse for Interruption {
-    fn into_response(self) -> Response {
-        match self {
-            Self::Refused(failure) => failure.into_response(),
-            Self::Replayed(stored) => replay(stored).into_response(),
-        }
-    }
-}
-
-fn replay(stored: StoredResponse) -> Result<RecordResponse, Failure> {
-    let status = u16::try_from(stored.status).ok().and_then(|status| StatusCode::from_u16(status).ok());
-    let status = status.ok_or_else(|| Failure::internal("a stored response has no valid status"))?;
-    Ok(RecordResponse { status, body: stored.body, stored_body: None, etag: stored.etag })
 }

@@ -6,9 +6,8 @@ use std::io;
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
-
-use crate::app::live::stream_rights::RightsWatch;
-use crate::limits::Counted;
+use greenroom_app::limits::Counted;
+use greenroom_app::live::stream_rights::RightsWatch;
 
 /// The maximum size of a piece that is passed to the connection.
 const MAX_PIECE_BYTES: usize = 256 * 1024;

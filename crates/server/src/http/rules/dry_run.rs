@@ -1,11 +1,11 @@
 //! `?dryRun=true`: what a change would do, without the change.
 
 use greenroom_api_types::session_ending::EndedSession;
+use greenroom_app::command::OpenCommand;
 use greenroom_store::session_ending::LiveSession;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::app::command::OpenCommand;
 use crate::http::rules::command::HandlerResult;
 use crate::http::rules::record_response::RecordResponse;
 
@@ -25,7 +25,7 @@ impl DryRun {
 
     /// Commits. A dry run is rolled back instead, including the claim of its Idempotency-Key.
     pub async fn finish(self, command: OpenCommand, response: RecordResponse) -> HandlerResult {
-        if self.is_dry_run() { Ok(response) } else { command.finish(response).await }
+        if self.is_dry_run() { Ok(response) } else { Ok(command.finish(response).await?) }
     }
 }
 

@@ -208,7 +208,12 @@ fn body(schema: &str) -> Option<Value> {
         "GiveAnalysisFeedback" => json!({ "helpful": true, "comment": "It was the migration" }),
         "GiveUp" => json!({ "reason": "Its machine is gone" }),
         "LinkSignIn" => json!({ "code": "0".repeat(64) }),
+        "NoticesRead" => json!({ "until": "2026-11-16T12:00:00Z" }),
         "PasswordSignIn" => json!({ "email": "ada@example.com", "password": "orbit-lantern-quartz-42" }),
+        "SetUp" => json!({
+            "code": "0".repeat(64), "organizationName": "Acme", "organizationSlug": "acme", "name": "Ada Lovelace",
+            "email": "ada@example.com",
+        }),
         "RepeatCleanup" => json!({ "commitId": COMMIT }),
         "RequestHandover" => json!({ "context": "Checkout fix", "graceSeconds": 300 }),
         "ResolveStep" => json!({ "uses": "acme/roll-out@v2" }),

@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams};
 use axum::http::request::Parts;
+use greenroom_app::App;
+use greenroom_app::command::{Fingerprint, OperationKey};
+use greenroom_app::failure::{Code, Failure};
 use greenroom_domain::id::PipelineId;
 use greenroom_domain::principal::Principal;
 use greenroom_store::pipeline::PipelineName;
@@ -11,9 +14,7 @@ use sha2::{Digest, Sha256};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
-use crate::app::App;
-use crate::app::command::{Fingerprint, OperationKey};
-use crate::app::failure::{Code, Failure};
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::openapi::header;
 use crate::http::rules::path::OrganizationPath;
 use crate::http::rules::permit::with_capacity;
@@ -57,9 +58,9 @@ impl IntoParams for IdempotencyKey {
 }
 
 impl FromRequestParts<App> for IdempotencyKey {
-    type Rejection = Failure;
+    type Rejection = EarlyResponse;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, EarlyResponse> {
         let method = parts.method.to_string();
         let Some(value) = parts.headers.get("idempotency-key") else {
             return Ok(Self { method, path: String::new(), alias_path: None, key: None });

@@ -5,17 +5,17 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::{HeaderMap, Method, header};
+use greenroom_app::App;
+use greenroom_app::authentication::{Found, Rejection};
+use greenroom_app::failure::Failure;
+use greenroom_app::limits::{Bearer, Class, Sender};
 use greenroom_domain::browser_session::{BrowserPrincipal, SignInSecret};
 use greenroom_domain::principal::Principal;
 use greenroom_domain::token::{SecretKind, TokenHash, TokenSecret};
 use greenroom_store::job::RunnerPrincipal;
 
-use crate::app::App;
-use crate::app::authentication::{Found, Rejection};
-use crate::app::failure::Failure;
 use crate::http::rules::cookie;
 use crate::http::rules::request_origin::cookie_counts;
-use crate::limits::{Bearer, Class, Sender};
 
 /// The middleware inserts it into the extensions of every request.
 #[derive(Clone)]
@@ -123,7 +123,7 @@ fn presented(app: &App, method: &Method, headers: &HeaderMap) -> Result<Option<P
     }
     let secret = cookie::value(headers, cookie::SESSION).and_then(|text| SignInSecret::parse(text).ok());
     let Some(secret) = secret else { return Ok(None) };
-    let counts = cookie_counts(method, headers, app.sign_in.public_url.origin())?;
+    let counts = cookie_counts(method, headers, &app.sign_in.own_origins)?;
     Ok(counts.then(|| Presented::Cookie(secret.hash())))
 }
 

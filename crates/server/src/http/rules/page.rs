@@ -1,11 +1,10 @@
 //! `limit` and `offset`, and the response for a page of a list.
 
 use greenroom_api_types::envelope::{List, Pagination};
+use greenroom_app::failure::Failure;
 use greenroom_store::page::{Page, PageResult};
 use serde::Deserialize;
 use utoipa::IntoParams;
-
-use crate::app::failure::Failure;
 
 const DEFAULT_LIMIT: i64 = 20;
 

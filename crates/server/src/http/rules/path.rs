@@ -3,6 +3,9 @@
 
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
+use greenroom_app::failure::Failure;
+use greenroom_app::session::Place;
+use greenroom_app::step_registry::version::StepPlace;
 use greenroom_domain::id::{GroupId, PipelineId, SecretId, SessionId, UserId};
 use greenroom_domain::role_grant::Grantee;
 use greenroom_domain::secret::is_name;
@@ -15,9 +18,7 @@ use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::{ObjectBuilder, Required, Type};
 
-use crate::app::failure::Failure;
-use crate::app::session::Place;
-use crate::app::step_registry::version::StepPlace;
+use crate::http::rules::early_response::EarlyResponse;
 
 /// The pipeline in the path of a request whose token is limited to some pipelines. `pipeline_limit` has
 /// checked that it is one of them. `PathParams` replaces the slug in the path with this id, so that the
@@ -30,9 +31,9 @@ pub struct CheckedPipeline(pub PipelineId);
 pub struct PathParams<T>(pub T);
 
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathParams<T> {
-    type Rejection = Failure;
+    type Rejection = EarlyResponse;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, EarlyResponse> {
         let Some(CheckedPipeline(pipeline)) = parts.extensions.get().copied() else {
             let Path(path) =
                 Path::from_request_parts(parts, state).await.map_err(|_| Failure::not_found())?;

@@ -9,6 +9,12 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
+use greenroom_app::App;
+use greenroom_app::command::Authorize;
+use greenroom_app::failure::{Code, Failure};
+use greenroom_app::limits::Capacity;
+use greenroom_app::web_url::WebUrls;
+use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::browser_session::BrowserPrincipal;
 use greenroom_domain::id::{OrganizationId, PipelineId};
 use greenroom_domain::policy::{Act, Denied};
@@ -17,14 +23,11 @@ use greenroom_domain::role::Role;
 use greenroom_domain::role_grant::{MAX_ROLE, could_allow};
 use greenroom_domain::scope::Scopes;
 
-use crate::app::App;
-use crate::app::failure::{Code, Failure};
-use crate::app::web_url::WebUrls;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::identity::Identity;
 use crate::http::rules::path::OrganizationPath;
 use crate::http::rules::pipeline_limit;
 use crate::http::rules::request_id::RequestId;
-use crate::limits::Capacity;
 
 /// A request whose sender is authenticated and a member of the organization in the path. It grants no
 /// permission. Handlers use it for operations that every member may call, and for use cases that check the
@@ -49,9 +52,9 @@ impl AuthenticatedRequest {
 }
 
 impl FromRequestParts<App> for AuthenticatedRequest {
-    type Rejection = Failure;
+    type Rejection = EarlyResponse;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, EarlyResponse> {
         let request_id = RequestId::from_request_parts(parts, app).await?;
         let path = RawPathParams::from_request_parts(parts, app).await.map_err(|_| Failure::not_found())?;
         let organization = path.iter().find(|(name, _)| *name == OrganizationPath::VARIABLE);
@@ -84,7 +87,8 @@ pub struct InRequest;
 pub trait PipelineCheck: Send + Sync + 'static {
     const FILTERS_RESULTS: bool;
 
-    /// Checks the permission with a role in the organization, or on the pipeline in the path.
+    /// Checks the caller's role in the organization, before grants are considered. By default this is the action's own
+    /// check.
     fn check<A: Act>(role: Role, scopes: Scopes) -> Result<(), Denied> {
         A::check(role, scopes)
     }
@@ -115,35 +119,56 @@ impl<A, R> Deref for Permit<A, R> {
 }
 
 impl<A: Act, R: PipelineCheck> FromRequestParts<App> for Permit<A, R> {
-    type Rejection = Failure;
+    type Rejection = EarlyResponse;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
-        let mut request = AuthenticatedRequest::from_request_parts(parts, app).await?;
-        if let Err(denied) = R::check::<A>(request.principal.role, request.principal.scopes) {
-            request.granted_on = Some(granted_on::<A, R>(&request, parts, denied).await?);
-        }
-        if !R::FILTERS_RESULTS {
-            pipeline_limit::check(&request.app, &request.principal, parts).await?;
-        }
-        Ok(Self { request, types: PhantomData })
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, EarlyResponse> {
+        let rules =
+            PermitRules { check: R::check::<A>, check_action: A::check, filters_results: R::FILTERS_RESULTS };
+        Ok(Self { request: rules.permit(parts, app).await?, types: PhantomData })
     }
 }
 
-/// Returns the pipeline in the path, if the caller's role there is enough. The command checks it again.
-async fn granted_on<A: Act, R: PipelineCheck>(
-    request: &AuthenticatedRequest,
-    parts: &mut Parts,
-    denied: Denied,
-) -> Result<PipelineId, Failure> {
-    let Principal { organization_id, user_id, role, scopes, .. } = *request.principal;
-    if R::FILTERS_RESULTS || !could_allow(A::check, role, scopes) {
-        return Err(denied.into());
+/// The rules of a permit without its types, so that what checks them is compiled once and not for every action.
+struct PermitRules {
+    /// The extractor's check, which is applied to the caller's role in the organization. It is the action's own, except for
+    /// `InRequest`: there it rejects only callers whom no grant could help.
+    check: Authorize,
+    /// The action's own check. If `check` has rejected the caller's role in the organization, and the operation belongs to
+    /// the pipeline in its path (`InPath`), this is applied to the caller's role on that pipeline.
+    check_action: Authorize,
+    filters_results: bool,
+}
+
+#[boxed_futures]
+impl PermitRules {
+    pub async fn permit(&self, parts: &mut Parts, app: &App) -> Result<AuthenticatedRequest, EarlyResponse> {
+        let mut request = AuthenticatedRequest::from_request_parts(parts, app).await?;
+        if let Err(denied) = (self.check)(request.principal.role, request.principal.scopes) {
+            request.granted_on = Some(self.granted_on(&request, parts, denied).await?);
+        }
+        if !self.filters_results {
+            pipeline_limit::check(&request.app, &request.principal, parts).await?;
+        }
+        Ok(request)
     }
-    let pipeline = pipeline_limit::pipeline_of_path(&request.app, organization_id, parts).await?;
-    let pipeline = pipeline.ok_or(denied)?;
-    let role = request.app.store.role_on_pipeline(organization_id, pipeline, (user_id, role)).await?;
-    A::check(role, scopes)?;
-    Ok(pipeline)
+
+    /// Returns the pipeline in the path, if the caller's role there is enough. The command checks it again.
+    async fn granted_on(
+        &self,
+        request: &AuthenticatedRequest,
+        parts: &mut Parts,
+        denied: Denied,
+    ) -> Result<PipelineId, Failure> {
+        let Principal { organization_id, user_id, role, scopes, .. } = *request.principal;
+        if self.filters_results || !could_allow(self.check_action, role, scopes) {
+            return Err(denied.into());
+        }
+        let pipeline = pipeline_limit::pipeline_of_path(&request.app, organization_id, parts).await?;
+        let pipeline = pipeline.ok_or(denied)?;
+        let role = request.app.store.role_on_pipeline(organization_id, pipeline, (user_id, role)).await?;
+        (self.check_action)(role, scopes)?;
+        Ok(pipeline)
+    }
 }
 
 /// Returns the app with the database connections that the request may use.
@@ -174,12 +199,12 @@ pub enum Caller {
 }
 
 impl FromRequestParts<App> for Caller {
-    type Rejection = Failure;
+    type Rejection = EarlyResponse;
 
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, EarlyResponse> {
         match parts.extensions.get::<Identity>() {
             Some(Identity::Browser(browser)) => Ok(Self::Browser(Arc::clone(browser))),
-            _ => authenticate(parts, None).map(Self::Token),
+            _ => Ok(authenticate(parts, None).map(Self::Token)?),
         }
     }
 }
@@ -192,16 +217,17 @@ pub struct BrowserRequest {
 }
 
 impl FromRequestParts<App> for BrowserRequest {
-    type Rejection = Failure;
+    type Rejection = EarlyResponse;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, EarlyResponse> {
         let request_id = RequestId::from_request_parts(parts, app).await?;
         match Caller::from_request_parts(parts, app).await? {
             Caller::Browser(browser) => Ok(Self { app: with_capacity(parts, app), browser, request_id }),
             Caller::Token(_) => Err(Failure::new(
                 Code::BrowserSessionRequired,
                 "An API token can't do this, whatever its scopes. Sign in with a browser.",
-            )),
+            )
+            .into()),
         }
     }
 }

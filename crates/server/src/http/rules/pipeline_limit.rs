@@ -4,13 +4,13 @@
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
+use greenroom_app::App;
+use greenroom_app::failure::Failure;
 use greenroom_domain::id::{OrganizationId, PipelineId};
 use greenroom_domain::principal::Principal;
 use greenroom_domain::token_grant::PipelineLimit;
 use greenroom_store::pipeline::PipelineName;
 
-use crate::app::App;
-use crate::app::failure::Failure;
 use crate::http::rules::path::CheckedPipeline;
 
 /// What the path of a request names.

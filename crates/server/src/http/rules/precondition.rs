@@ -1,31 +1,40 @@
-//! Reads `If-Match` and formats `ETag`: a record's revision in quotes.
+//! Reads `If-Match`: revisions of a record in quotes.
+
+use std::ops::Deref;
 
 use axum::extract::FromRequestParts;
 use axum::http::header;
 use axum::http::request::Parts;
-
+use greenroom_app::failure::{Code, Failure};
+use greenroom_app::precondition::IfMatch;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
-use crate::app::failure::{Code, Failure};
-use crate::app::precondition::IfMatch;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::openapi;
 
-pub fn etag(revision: i64) -> String {
-    format!("\"{revision}\"")
+/// The header as a parameter of a handler.
+pub struct Precondition(IfMatch);
+
+impl Deref for Precondition {
+    type Target = IfMatch;
+
+    fn deref(&self) -> &IfMatch {
+        &self.0
+    }
 }
 
-impl IntoParams for IfMatch {
+impl IntoParams for Precondition {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
         let text = "The ETag of the record. The request is rejected if the record has changed since.";
         vec![openapi::header("If-Match", text)]
     }
 }
 
-impl<S: Sync> FromRequestParts<S> for IfMatch {
-    type Rejection = Failure;
+impl<S: Sync> FromRequestParts<S> for Precondition {
+    type Rejection = EarlyResponse;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, EarlyResponse> {
         let mut revisions = Vec::new();
         let mut given = false;
         for value in parts.headers.get_all(header::IF_MATCH) {
@@ -33,7 +42,7 @@ impl<S: Sync> FromRequestParts<S> for IfMatch {
             let text = value.to_str().map_err(|_| invalid_if_match())?;
             for tag in text.split(',').map(str::trim) {
                 if tag == "*" {
-                    return Ok(Self::Any);
+                    return Ok(Self(IfMatch::Any));
                 }
                 // A weak tag is valid syntax, but never matches: `If-Match` uses strong comparison.
                 let (tag, weak) = tag.strip_prefix("W/").map_or((tag, false), |tag| (tag, true));
@@ -46,7 +55,7 @@ impl<S: Sync> FromRequestParts<S> for IfMatch {
                 revisions.extend(revision.parse::<i64>().ok().filter(|_| !weak));
             }
         }
-        Ok(if given { Self::Revisions(revisions) } else { Self::Any })
+        Ok(Self(if given { IfMatch::Revisions(revisions) } else { IfMatch::Any }))
     }
 }
 

@@ -6,11 +6,13 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
+use greenroom_app::command::Interruption;
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 
-use crate::http::rules::command::HandlerResult;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::openapi::header;
+use crate::http::rules::record_response::RecordResponse;
 use crate::http::rules::request_slot::RequestSlot;
 
 /// The maximum wait within a request: proxies would close a longer one.
@@ -23,7 +25,7 @@ pub struct Prefer {
 }
 
 impl Prefer {
-    fn from_headers(headers: &HeaderMap) -> Self {
+    pub fn from_headers(headers: &HeaderMap) -> Self {
         let texts = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
         let seconds = texts.flat_map(|text| text.split(',')).find_map(|preference| {
             let (name, value) = preference.split(';').next()?.split_once('=')?;
@@ -42,10 +44,10 @@ impl Prefer {
     pub async fn respond_after_wait(
         self,
         request_slot: &RequestSlot,
-        waiting: impl Future<Output = HandlerResult>,
+        waiting: impl Future<Output = Result<RecordResponse, Interruption>>,
     ) -> Response {
         let result = match request_slot.begin_wait(self.wait.unwrap_or_default()) {
-            Ok(()) => waiting.await,
+            Ok(()) => waiting.await.map_err(EarlyResponse::from),
             Err(failure) => Err(failure.into()),
         };
         self.add_applied_header(result.into_response())
@@ -75,31 +77,5 @@ impl<S: Sync> FromRequestParts<S> for Prefer {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
         Ok(Self::from_headers(&parts.headers))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn wait_is_parsed_and_capped() {
-        for (text, seconds) in [
-            ("wait=5", Some(5)),
-            ("Wait = \"5\"", Some(5)),
-            ("respond-async, wait=5; foo=bar", Some(5)),
-            ("wait=31", Some(30)),
-            ("wait=99999999999", Some(30)),
-            ("wait=0", None),
-            ("wait=-1", None),
-            ("wait", None),
-            ("waits=5", None),
-            ("", None),
-        ] {
-            let mut headers = HeaderMap::new();
-            headers.insert("prefer", text.parse().unwrap());
-            assert_eq!(Prefer::from_headers(&headers).wait, seconds.map(Duration::from_secs), "{text}");
-        }
-        assert_eq!(Prefer::from_headers(&HeaderMap::new()).wait, None);
     }
 }

@@ -3,10 +3,9 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::problem::{Problem, SuggestedRequest};
+use greenroom_app::failure::{Code, Failure};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-
-use crate::app::failure::{Code, Failure};
 
 pub const CONTENT_TYPE: &str = "application/problem+json";
 
@@ -14,55 +13,53 @@ pub const CONTENT_TYPE: &str = "application/problem+json";
 #[derive(Clone)]
 pub struct PendingProblem(pub Problem);
 
-impl IntoResponse for Failure {
-    fn into_response(self) -> Response {
-        if let Some(source) = &self.source {
-            let source: &(dyn std::error::Error + 'static) = source.as_ref();
-            tracing::error!(
-                code = self.code.name(),
-                error = source,
-                "the request failed: {}",
-                self.code.name()
-            );
-        }
-        let status = StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = status.into_response();
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
-        match self.code {
-            Code::Unauthenticated => {
-                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            }
-            Code::DatabaseUnavailable
-            | Code::ObjectsUnavailable
-            | Code::SecretsUnavailable
-            | Code::Busy
-            | Code::Overloaded
-            | Code::RateLimited
-            | Code::DeadlineExceeded
-            | Code::IdempotencyInProgress => {
-                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-            }
-            _ => {}
-        }
-        if let Some(limit) = &self.limit {
-            limit.write(headers);
-        }
-        let mut extensions = self.extensions;
-        let actions = take_actions(&mut extensions);
-        response.extensions_mut().insert(PendingProblem(Problem {
-            r#type: format!("/docs/errors/{}", self.code.name()),
-            title: self.code.title().to_owned(),
-            status: self.code.status(),
-            detail: self.detail.into_owned(),
-            code: self.code.name().to_owned(),
-            request_id: String::new(),
-            errors: self.errors,
-            actions,
-            extensions,
-        }));
-        response
+pub fn problem_response(failure: Failure) -> Response {
+    if let Some(source) = &failure.source {
+        let source: &(dyn std::error::Error + 'static) = source.as_ref();
+        tracing::error!(
+            code = failure.code.name(),
+            error = source,
+            "the request failed: {}",
+            failure.code.name()
+        );
     }
+    let status = StatusCode::from_u16(failure.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = status.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
+    match failure.code {
+        Code::Unauthenticated => {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        Code::DatabaseUnavailable
+        | Code::ObjectsUnavailable
+        | Code::SecretsUnavailable
+        | Code::Busy
+        | Code::Overloaded
+        | Code::RateLimited
+        | Code::DeadlineExceeded
+        | Code::IdempotencyInProgress => {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        _ => {}
+    }
+    if let Some(limit) = &failure.limit {
+        limit.write(headers);
+    }
+    let mut extensions = failure.extensions;
+    let actions = take_actions(&mut extensions);
+    response.extensions_mut().insert(PendingProblem(Problem {
+        r#type: format!("/docs/errors/{}", failure.code.name()),
+        title: failure.code.title().to_owned(),
+        status: failure.code.status(),
+        detail: failure.detail.into_owned(),
+        code: failure.code.name().to_owned(),
+        request_id: String::new(),
+        errors: failure.errors,
+        actions,
+        extensions,
+    }));
+    response
 }
 
 /// Moves the suggested requests to the field that the document describes. Other data stays as it is.
@@ -73,26 +70,5 @@ fn take_actions(extensions: &mut Map<String, Value>) -> Vec<SuggestedRequest> {
             actions
         }
         _ => Vec::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_problem_contains_the_suggested_requests() {
-        let actions = json!([
-            { "action": "queue", "method": "POST", "href": "/api/v1/x/sessions", "path": "sessions", "body": { "queue": true } },
-            { "action": "release", "method": "DELETE", "href": "/api/v1/x/sessions/y", "path": "sessions/y" },
-        ]);
-        let failure = Failure::new(Code::EnvironmentLocked, "It is held.").with("actions", actions.clone());
-        let response = failure.with("envName", "qa-1".into()).into_response();
-        let PendingProblem(problem) = response.extensions().get().unwrap();
-        assert_eq!(problem.actions.len(), 2);
-        assert_eq!(problem.extensions.keys().collect::<Vec<_>>(), ["envName"]);
-        assert_eq!(serde_json::to_value(problem).unwrap()["actions"], actions);
     }
 }

@@ -2,28 +2,32 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use greenroom_app::failure::Failure;
 use greenroom_domain::id::UserId;
 use greenroom_domain::principal::Principal;
-use greenroom_domain::text::{InvalidText, is_hidden};
+use greenroom_domain::text::{CommitPrefix, InvalidText, is_hidden};
 use greenroom_store::pipeline::PipelineName;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::de::DeserializeOwned;
 
-use crate::app::failure::Failure;
+use crate::http::rules::early_response::EarlyResponse;
 
 pub struct Query<T>(pub T);
 
 impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
-    type Rejection = Failure;
+    type Rejection = EarlyResponse;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, EarlyResponse> {
         let text = parts.uri.query().unwrap_or_default();
-        if let Some((name, _)) = form_urlencoded::parse(text.as_bytes())
-            .find(|(name, value)| name.chars().chain(value.chars()).any(is_hidden))
-        {
+        let hidden = form_urlencoded::parse(text.as_bytes()).find_map(|(name, value)| {
+            let hidden = name.chars().chain(value.chars()).find(|character| is_hidden(*character));
+            hidden.map(|character| (name, character))
+        });
+        if let Some((name, character)) = hidden {
             let name: String = name.chars().filter(|character| !is_hidden(*character)).collect();
-            return Err(Failure::field(if name.is_empty() { "query" } else { &name }, InvalidText::Control));
+            let name = if name.is_empty() { "query" } else { &name };
+            return Err(Failure::field(name, InvalidText::Character(character)).into());
         }
         let deserializer = serde_urlencoded::Deserializer::new(form_urlencoded::parse(text.as_bytes()));
         let parsed = serde_path_to_error::deserialize(deserializer).map_err(|error| {
@@ -52,6 +56,11 @@ pub fn check_filter(name: &str, text: String) -> Result<String, Failure> {
     } else {
         Ok(text)
     }
+}
+
+/// Parses a parameter that is a commit's id or its beginning.
+pub fn parse_commit(text: &str) -> Result<CommitPrefix, Failure> {
+    CommitPrefix::new(text).map_err(|error| Failure::field("commitId", error))
 }
 
 /// Parses a parameter that names a user: `me` for the caller, or the id.

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use axum::http::{HeaderValue, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
+use greenroom_app::failure::{Code, Failure};
 
-use crate::app::failure::{Code, Failure};
+use crate::http::rules::problem::problem_response;
 
 /// Returns the positions of the bytes. `None` if no byte is within the range.
 pub fn parse_range(value: &HeaderValue, total: u64) -> Result<Option<Range<u64>>, Failure> {
@@ -45,51 +46,9 @@ pub fn not_satisfiable(total: u64) -> Response {
         "There are {total} bytes, and none where the range begins. Request a range that begins before the end."
     );
     let failure = Failure::new(Code::RangeNotSatisfiable, detail).with("bytes", total.into());
-    let mut response = failure.into_response();
+    let mut response = problem_response(failure);
     if let Ok(value) = HeaderValue::from_str(&format!("bytes */{total}")) {
         response.headers_mut().insert(header::CONTENT_RANGE, value);
     }
     response
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn valid_ranges_are_parsed() {
-        for (text, total, expected) in [
-            ("bytes=0-0", 10, Some(0..1)),
-            ("bytes=2-5", 10, Some(2..6)),
-            ("bytes=2-99", 10, Some(2..10)),
-            ("bytes=9-", 10, Some(9..10)),
-            ("bytes=-3", 10, Some(7..10)),
-            ("bytes=-99", 10, Some(0..10)),
-            ("bytes=10-", 10, None),
-            ("bytes=10-12", 10, None),
-            ("bytes=99999999999999999999-", 10, None),
-            ("bytes=-0", 10, None),
-            ("bytes=0-", 0, None),
-        ] {
-            let found = parse_range(&HeaderValue::from_static(text), total).unwrap();
-            assert_eq!(found, expected, "{text} of {total}");
-        }
-    }
-
-    #[test]
-    fn invalid_ranges_are_rejected() {
-        for text in [
-            "",
-            "bytes",
-            "bytes=",
-            "bytes=-",
-            "bytes=5-3",
-            "bytes=a-b",
-            "bytes=+1-2",
-            "lines=1-2",
-            "bytes=0-1,4-5",
-        ] {
-            assert!(parse_range(&HeaderValue::from_static(text), 10).is_err(), "{text}");
-        }
-    }
 }

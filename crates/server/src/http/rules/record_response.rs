@@ -3,12 +3,10 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use greenroom_api_types::envelope::Data;
-use greenroom_api_types::pipeline::DefinitionWarning;
+use greenroom_app::failure::Failure;
+use greenroom_store::idempotency::StoredResponse;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-
-use crate::app::failure::Failure;
-use crate::http::rules::precondition::etag;
 
 /// A serialized record, ready to be sent and to be stored under an Idempotency-Key.
 pub struct RecordResponse {
@@ -26,6 +24,13 @@ impl RecordResponse {
 
     pub fn ok<T: Serialize>(record: &T) -> Result<Self, Failure> {
         Self::new(StatusCode::OK, record)
+    }
+
+    /// The response that was stored under the idempotency key of a repeated request.
+    pub fn replay(stored: StoredResponse) -> Result<Self, Failure> {
+        let status = u16::try_from(stored.status).ok().and_then(|status| StatusCode::from_u16(status).ok());
+        let status = status.ok_or_else(|| Failure::internal("a stored response has no valid status"))?;
+        Ok(Self { status, body: stored.body, stored_body: None, etag: stored.etag })
     }
 
     #[must_use]
@@ -52,7 +57,7 @@ impl RecordResponse {
     }
 
     /// Adds `warnings` next to the record.
-    pub fn with_warnings(mut self, warnings: &[DefinitionWarning]) -> Result<Self, Failure> {
+    pub fn with_warnings<T: Serialize>(mut self, warnings: &[T]) -> Result<Self, Failure> {
         let warnings = serde_json::to_string(warnings).map_err(Failure::internal)?;
         // The envelope is an object with the one member `data`.
         let envelope = self.body.strip_suffix('}').unwrap_or(&self.body);
@@ -65,6 +70,11 @@ impl RecordResponse {
         self.stored_body = Some(to_envelope(record)?);
         Ok(self)
     }
+}
+
+/// Returns the `ETag` of a record: its revision in quotes.
+pub fn etag(revision: i64) -> String {
+    format!("\"{revision}\"")
 }
 
 /// Returns a short hash, for tags.

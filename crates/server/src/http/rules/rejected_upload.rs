@@ -7,8 +7,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
 use futures_util::StreamExt;
-
-use crate::app::failure::Failure;
+use greenroom_app::failure::Failure;
 
 const MAX_BYTES: usize = 1024 * 1024;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);

@@ -3,9 +3,10 @@
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use greenroom_app::failure::Failure;
 use uuid::Uuid;
 
-use crate::app::failure::Failure;
+use crate::http::rules::early_response::EarlyResponse;
 
 pub const HEADER: &str = "x-request-id";
 
@@ -25,9 +26,13 @@ impl RequestId {
 }
 
 impl<S: Sync> FromRequestParts<S> for RequestId {
-    type Rejection = Failure;
+    type Rejection = EarlyResponse;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
-        parts.extensions.get::<Self>().cloned().ok_or_else(|| Failure::internal("a request without an id"))
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, EarlyResponse> {
+        Ok(parts
+            .extensions
+            .get::<Self>()
+            .cloned()
+            .ok_or_else(|| Failure::internal("a request without an id"))?)
     }
 }

@@ -2,10 +2,10 @@
 //! for requests of the dashboard's own pages (CSRF).
 
 use axum::http::{HeaderMap, HeaderName, Method, header};
+use greenroom_app::failure::{Code, Failure};
+use greenroom_app::public_url::OwnOrigins;
 
-use crate::app::failure::{Code, Failure};
-
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+pub const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestOrigin {
@@ -18,23 +18,19 @@ pub enum RequestOrigin {
 }
 
 impl RequestOrigin {
-    /// `public_origin` is the origin at which browsers reach this server.
-    pub fn of(headers: &HeaderMap, public_origin: &str) -> Self {
+    /// An `Origin` decides by itself: it is one of ours, or the request is foreign. `Host` proves nothing, because the pages of a
+    /// name that leads to this server send that name in both.
+    pub fn of(headers: &HeaderMap, own: &OwnOrigins) -> Self {
         let (Ok(origin), Ok(site)) = (only(headers, &header::ORIGIN), only(headers, &SEC_FETCH_SITE)) else {
             return Self::Foreign;
         };
-        if origin == Some(public_origin) {
-            return Self::Own;
-        }
-        match (site, origin) {
-            (Some("same-origin" | "none"), _) => Self::Own,
-            (Some(_), _) => Self::Foreign,
-            (None, Some(origin)) => {
-                let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
-                let is_own = host.is_some() && host == only(headers, &header::HOST).ok().flatten();
-                if is_own { Self::Own } else { Self::Foreign }
-            }
-            (None, None) => Self::Unknown,
+        let is_own_site = site.is_none_or(|site| matches!(site, "same-origin" | "none"));
+        match origin {
+            _ if !is_own_site => Self::Foreign,
+            Some(origin) if own.contains(origin) => Self::Own,
+            Some(_) => Self::Foreign,
+            None if site.is_some() => Self::Own,
+            None => Self::Unknown,
         }
     }
 }
@@ -51,79 +47,19 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>
 
 /// Checks whether the session cookie of a request counts: `false` if it has to be ignored. Reads of other sites
 /// are treated as requests without a cookie, so that links to the dashboard's pages work; changes are refused.
-pub fn cookie_counts(method: &Method, headers: &HeaderMap, public_origin: &str) -> Result<bool, Failure> {
-    let origin = RequestOrigin::of(headers, public_origin);
+pub fn cookie_counts(method: &Method, headers: &HeaderMap, own: &OwnOrigins) -> Result<bool, Failure> {
+    let origin = RequestOrigin::of(headers, own);
     if matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
         return Ok(origin != RequestOrigin::Foreign);
     }
-    if origin == RequestOrigin::Own { Ok(true) } else { Err(cross_site()) }
+    if origin == RequestOrigin::Own { Ok(true) } else { Err(cross_site(own)) }
 }
 
-pub fn cross_site() -> Failure {
-    Failure::new(
-        Code::CrossSiteRequest,
-        "A cookie counts only for requests of the dashboard's own pages. Use the dashboard, or an API token.",
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use axum::http::HeaderValue;
-
-    use super::*;
-
-    const PUBLIC: &str = "https://greenroom.example.com";
-
-    fn of(fields: &[(&'static str, &'static str)]) -> RequestOrigin {
-        let fields = fields
-            .iter()
-            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
-        let mut headers: HeaderMap = HeaderMap::new();
-        headers.insert(header::HOST, HeaderValue::from_static("10.0.0.1:7420"));
-        fields.for_each(|(name, value)| {
-            headers.append(name, value);
-        });
-        RequestOrigin::of(&headers, PUBLIC)
-    }
-
-    #[test]
-    fn only_own_pages_are_own() {
-        use RequestOrigin::{Foreign, Own, Unknown};
-        for (fields, expected) in [
-            (&[] as &[_], Unknown),
-            (&[("origin", "https://greenroom.example.com")], Own),
-            (&[("origin", "https://greenroom.example.com"), ("sec-fetch-site", "same-origin")], Own),
-            (&[("sec-fetch-site", "same-origin")], Own),
-            (&[("sec-fetch-site", "none")], Own),
-            (&[("sec-fetch-site", "same-site")], Foreign),
-            (&[("sec-fetch-site", "cross-site")], Foreign),
-            (&[("sec-fetch-site", "same-site"), ("origin", "http://10.0.0.1:7420")], Foreign),
-            (&[("origin", "http://10.0.0.1:7420")], Own),
-            (&[("origin", "http://10.0.0.1:7421")], Foreign),
-            (&[("origin", "https://evil.example")], Foreign),
-            (&[("origin", "https://greenroom.example.com.evil.example")], Foreign),
-            (&[("origin", "null")], Foreign),
-            (&[("origin", "")], Foreign),
-            (&[("origin", "https://greenroom.example.com"), ("origin", "https://evil.example")], Foreign),
-            (&[("sec-fetch-site", "same-origin"), ("sec-fetch-site", "cross-site")], Foreign),
-        ] {
-            assert_eq!(of(fields), expected, "{fields:?}");
-        }
-    }
-
-    #[test]
-    fn a_change_needs_an_own_page_and_a_foreign_read_loses_its_cookie() {
-        let counts = |method: Method, site: Option<&'static str>| {
-            let mut headers = HeaderMap::new();
-            if let Some(site) = site {
-                headers.insert(SEC_FETCH_SITE, HeaderValue::from_static(site));
-            }
-            cookie_counts(&method, &headers, PUBLIC).ok()
-        };
-        assert_eq!(counts(Method::GET, Some("cross-site")), Some(false));
-        assert_eq!(counts(Method::GET, None), Some(true));
-        assert_eq!(counts(Method::POST, Some("same-origin")), Some(true));
-        assert_eq!(counts(Method::POST, Some("same-site")), None);
-        assert_eq!(counts(Method::DELETE, None), None);
-    }
+pub fn cross_site(own: &OwnOrigins) -> Failure {
+    let public = own.public();
+    let detail = format!(
+        "A cookie counts only for requests of the dashboard's own pages. Open the dashboard at {public}, or use an API token. \
+         If this is the dashboard, the operator has to set `--public-url` to the address in the browser's address bar."
+    );
+    Failure::new(Code::CrossSiteRequest, detail)
 }

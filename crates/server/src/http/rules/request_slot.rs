@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use greenroom_app::failure::Failure;
+use greenroom_app::limits::{Charge, Counted, Limits, Sender, Slot};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use crate::app::failure::Failure;
-use crate::limits::{Charge, Counted, Limits, Sender, Slot};
+use crate::http::rules::early_response::EarlyResponse;
 
 #[derive(Clone)]
 pub struct RequestSlot {
@@ -22,7 +23,7 @@ pub struct RequestSlot {
 
 struct State {
     _phase: Phase,
-    /// The limits that the request counts against: those of its token and organization, or of its address.
+    /// The limits that the request counts against: those of its token, person and organization, or of its address.
     _counted: Counted,
     /// The memory of the request's body.
     _charge: Option<Charge>,
@@ -103,10 +104,10 @@ impl RequestSlot {
 }
 
 impl<S: Sync> FromRequestParts<S> for RequestSlot {
-    type Rejection = Failure;
+    type Rejection = EarlyResponse;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, EarlyResponse> {
         let request_slot = parts.extensions.get::<Self>().cloned();
-        request_slot.ok_or_else(|| Failure::internal("a request without a request slot"))
+        Ok(request_slot.ok_or_else(|| Failure::internal("a request without a request slot"))?)
     }
 }

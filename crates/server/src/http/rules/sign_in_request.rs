@@ -7,17 +7,17 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::header;
 use axum::http::request::Parts;
+use greenroom_app::App;
+use greenroom_app::browser_session::Browser;
+use greenroom_app::limits::PeerAddress;
 use greenroom_domain::browser_session::BrowserPrincipal;
 
-use crate::app::App;
-use crate::app::browser_session::Browser;
-use crate::app::failure::Failure;
 use crate::http::rules::cookie;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::identity::Identity;
 use crate::http::rules::permit::with_capacity;
 use crate::http::rules::request_id::RequestId;
 use crate::http::rules::request_origin::{RequestOrigin, cross_site};
-use crate::limits::PeerAddress;
 
 pub struct SignInRequest {
     pub app: App,
@@ -53,12 +53,13 @@ impl FromRequestParts<App> for ClientIp {
 }
 
 impl FromRequestParts<App> for SignInRequest {
-    type Rejection = Failure;
+    type Rejection = EarlyResponse;
 
     /// Refuses requests of other sites, which could sign a person in to the account of an attacker.
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
-        if RequestOrigin::of(&parts.headers, app.sign_in.public_url.origin()) == RequestOrigin::Foreign {
-            return Err(cross_site());
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, EarlyResponse> {
+        let own = &app.sign_in.own_origins;
+        if RequestOrigin::of(&parts.headers, own) == RequestOrigin::Foreign {
+            return Err(cross_site(own).into());
         }
         let Navigation(request) = Navigation::from_request_parts(parts, app).await?;
         Ok(request)
@@ -70,9 +71,9 @@ impl FromRequestParts<App> for SignInRequest {
 pub struct Navigation(pub SignInRequest);
 
 impl FromRequestParts<App> for Navigation {
-    type Rejection = Failure;
+    type Rejection = EarlyResponse;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, EarlyResponse> {
         let request_id = RequestId::from_request_parts(parts, app).await?;
         let Ok(ClientIp(address)) = ClientIp::from_request_parts(parts, app).await;
         let user_agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());

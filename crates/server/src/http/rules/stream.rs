@@ -10,6 +10,11 @@ use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream};
 use greenroom_api_types::event::Event as Wire;
+use greenroom_app::App;
+use greenroom_app::event::matches;
+use greenroom_app::failure::{Code, Failure};
+use greenroom_app::limits::Counted;
+use greenroom_app::live::watcher_heartbeat::WatcherGuard;
 use greenroom_domain::event::Event;
 use greenroom_domain::id::OrganizationId;
 use greenroom_domain::principal::Principal;
@@ -18,16 +23,10 @@ use greenroom_store::with_db_timeout;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::app::App;
-use crate::app::event::matches;
-use crate::app::failure::{Code, Failure};
-use crate::app::live::watcher_heartbeat::WatcherGuard;
 use crate::http::rules::permit::AuthenticatedRequest;
-use crate::limits::Counted;
 
 const PAGE_SIZE: i64 = 500;
 const RECONNECT_DELAY: Duration = Duration::from_secs(1);
-const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Opens a stream that begins after `last_seen`, or with the next event. `watcher` lives as long as it.
 pub async fn open(
@@ -43,6 +42,7 @@ pub async fn open(
         ));
     }
     let counted = request.app.limits.stream(request.principal.as_ref().into())?;
+    let heartbeat_interval = request.app.limits.client_timing.stream_heartbeat_interval;
     let organization = request.organization();
     // Subscribe before reading the history, so that no event is lost in between.
     let live = request.app.feed.subscribe(organization);
@@ -70,7 +70,7 @@ pub async fn open(
         _watcher: watcher,
         _counted: counted,
     };
-    Ok(Sse::new(follow(follower)).keep_alive(KeepAlive::new().interval(HEARTBEAT_INTERVAL)).into_response())
+    Ok(Sse::new(follow(follower)).keep_alive(KeepAlive::new().interval(heartbeat_interval)).into_response())
 }
 
 struct Follower {

@@ -12,19 +12,20 @@ use axum::routing::{get, put};
 use axum::{Json, Router};
 use futures_util::{StreamExt, TryStreamExt};
 use greenroom_api_types::envelope::Data;
+use greenroom_app::App;
+use greenroom_app::archive::ArchiveDownload;
+use greenroom_app::failure::Failure;
+use greenroom_app::job::step_archive;
+use greenroom_app::{artifact, cache};
 use greenroom_domain::step::StepDigest;
+use greenroom_worker::objects::ByteStream;
 
-use crate::app::App;
-use crate::app::archive::ArchiveDownload;
-use crate::app::failure::Failure;
-use crate::app::job::step_archive;
-use crate::app::{archive, artifact, cache};
 use crate::http::rules::download::download;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::path::parse_id;
 use crate::http::rules::rejected_upload::reject;
 use crate::http::rules::request_slot::RequestSlot;
 use crate::http::runner::auth::JobAuth;
-use greenroom_worker::objects::ByteStream;
 
 /// Enough for an archive of several gigabytes over a slow connection.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(3_600);
@@ -47,11 +48,11 @@ async fn store_artifact(
     request_slot: RequestSlot,
     headers: HeaderMap,
     request: Request,
-) -> Result<Json<Data<()>>, Failure> {
+) -> Result<Json<Data<()>>, EarlyResponse> {
     let body = request.into_body();
     let announced = body.size_hint().lower();
-    if let Err(failure) = archive::authorize(&app, auth.credentials(), announced).await {
-        return Err(reject(failure, &headers, body).await);
+    if let Err(failure) = artifact::authorize(&app, auth.credentials(), announced).await {
+        return Err(reject(failure, &headers, body).await.into());
     }
     request_slot.begin_upload(UPLOAD_TIMEOUT)?;
     artifact::keep(&app, auth.credentials(), sha256(&headers), to_stream(body)).await?;
@@ -62,9 +63,9 @@ async fn read_artifact(
     State(app): State<App>,
     auth: JobAuth,
     Path((_, artifact)): ArchivePath,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let archive = artifact::read(&app, auth.credentials(), parse_id(&artifact)?).await?;
-    archive_response(&app, &auth, archive)
+    Ok(archive_response(&app, &auth, archive)?)
 }
 
 async fn store_cache(
@@ -74,12 +75,12 @@ async fn store_cache(
     Path((_, key)): ArchivePath,
     headers: HeaderMap,
     request: Request,
-) -> Result<Json<Data<()>>, Failure> {
+) -> Result<Json<Data<()>>, EarlyResponse> {
     let body = request.into_body();
     let announced = body.size_hint().lower();
     let pipeline = match cache::authorize(&app, auth.credentials(), &key, announced).await {
         Ok(pipeline) => pipeline,
-        Err(failure) => return Err(reject(failure, &headers, body).await),
+        Err(failure) => return Err(reject(failure, &headers, body).await.into()),
     };
     request_slot.begin_upload(UPLOAD_TIMEOUT)?;
     cache::keep(&app, auth.credentials(), pipeline, &key, sha256(&headers), to_stream(body)).await?;
@@ -90,19 +91,19 @@ async fn read_cache(
     State(app): State<App>,
     auth: JobAuth,
     Path((_, key)): ArchivePath,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let archive = cache::read(&app, auth.credentials(), &key).await?;
-    archive_response(&app, &auth, archive)
+    Ok(archive_response(&app, &auth, archive)?)
 }
 
 async fn read_step(
     State(app): State<App>,
     auth: JobAuth,
     Path((_, digest)): ArchivePath,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let digest: StepDigest = digest.parse().map_err(|_| Failure::not_found())?;
     let archive = step_archive::read(&app, auth.credentials(), &digest).await?;
-    archive_response(&app, &auth, archive)
+    Ok(archive_response(&app, &auth, archive)?)
 }
 
 fn to_stream(body: Body) -> ByteStream {

@@ -4,13 +4,14 @@
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 use greenroom_api_types::runner::JOB_TOKEN_HEADER;
+use greenroom_app::App;
+use greenroom_app::failure::{Code, Failure};
+use greenroom_app::job::refusal::gone;
 use greenroom_domain::id::JobId;
 use greenroom_domain::token::{SecretKind, TokenHash, TokenSecret};
 use greenroom_store::job::{JobCredentials, RunnerPrincipal};
 
-use crate::app::App;
-use crate::app::failure::{Code, Failure};
-use crate::app::job::refusal::gone;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::identity::Identity;
 use crate::http::rules::path::parse_id;
 use crate::http::rules::permit::with_capacity;
@@ -19,16 +20,19 @@ use crate::http::rules::permit::with_capacity;
 pub struct RunnerAuth(pub RunnerPrincipal);
 
 impl FromRequestParts<App> for RunnerAuth {
-    type Rejection = Failure;
+    type Rejection = EarlyResponse;
 
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, EarlyResponse> {
         match parts.extensions.get::<Identity>() {
             Some(Identity::Runner(runner)) => Ok(Self(RunnerPrincipal::clone(runner))),
             Some(Identity::RevokedRunner) => Err(Failure::new(
                 Code::RunnerRevoked,
                 "This runner's token was revoked. End its jobs immediately; an admin can make a new runner.",
-            )),
-            identity => Err(identity.and_then(Identity::take_failure).unwrap_or_else(missing_runner_token)),
+            )
+            .into()),
+            identity => {
+                Err(identity.and_then(Identity::take_failure).unwrap_or_else(missing_runner_token).into())
+            }
         }
     }
 }
@@ -65,9 +69,9 @@ impl JobAuth {
 }
 
 impl FromRequestParts<App> for JobAuth {
-    type Rejection = Failure;
+    type Rejection = EarlyResponse;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, EarlyResponse> {
         let RunnerAuth(runner) = RunnerAuth::from_request_parts(parts, app).await?;
         let path = RawPathParams::from_request_parts(parts, app).await.map_err(|_| Failure::not_found())?;
         let job = path.iter().find(|(name, _)| *name == "jobId").map(|(_, text)| text).unwrap_or_default();

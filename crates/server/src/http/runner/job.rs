@@ -13,15 +13,16 @@ use greenroom_api_types::runner::{
     Acquire, CONCURRENCY_HEADER, CheckedOut, Complete, CredentialRequest, CredentialResponse,
     DRAINING_HEADER, Heartbeat, LogSize, RefreshedIdTokens, StepEnd, StepStart, StepStarted,
 };
+use greenroom_app::App;
+use greenroom_app::failure::Failure;
+use greenroom_app::{id_token, job, log};
 use greenroom_domain::id::StepRunId;
 use greenroom_domain::text::Name;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use crate::app::App;
-use crate::app::failure::Failure;
-use crate::app::{id_token, job, log};
 use crate::http::rules::body::{Body, read};
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::path::parse_id;
 use crate::http::rules::rejected_upload::reject;
 use crate::http::rules::request_slot::RequestSlot;
@@ -48,7 +49,7 @@ async fn acquire(
     request_slot: RequestSlot,
     headers: HeaderMap,
     body: Body<Acquire>,
-) -> Result<Response, Failure> {
+) -> Result<Response, EarlyResponse> {
     let concurrency = headers.get(CONCURRENCY_HEADER).and_then(|value| value.to_str().ok()?.parse().ok());
     let wait = body.value.wait_seconds.map_or(job::MAX_WAIT, |seconds| Duration::from_secs(seconds.into()));
     let version = body.value.version.as_deref().map(Name::new).transpose();
@@ -67,7 +68,7 @@ async fn heartbeat(
     RequestApp(app): RequestApp,
     auth: JobAuth,
     headers: HeaderMap,
-) -> Result<Json<Data<Heartbeat>>, Failure> {
+) -> Result<Json<Data<Heartbeat>>, EarlyResponse> {
     let heartbeat = job::heartbeat(&app, auth.credentials()).await?;
     if headers.get(DRAINING_HEADER).is_some_and(|value| value == "true") {
         let runner = auth.credentials().runner;
@@ -84,7 +85,7 @@ async fn start_step(
     auth: JobAuth,
     path: JobStepPath,
     body: Body<StepStart>,
-) -> Result<Json<Data<StepStarted>>, Failure> {
+) -> Result<Json<Data<StepStarted>>, EarlyResponse> {
     let started = job::begin_step(&app, auth.credentials(), step_id(&path)?, &body.value).await?;
     Ok(Json(Data { data: started }))
 }
@@ -93,7 +94,7 @@ async fn refresh_id_tokens(
     RequestApp(app): RequestApp,
     auth: JobAuth,
     path: JobStepPath,
-) -> Result<Json<Data<RefreshedIdTokens>>, Failure> {
+) -> Result<Json<Data<RefreshedIdTokens>>, EarlyResponse> {
     let data = id_token::refresh(&app, auth.credentials(), step_id(&path)?).await?;
     Ok(Json(Data { data }))
 }
@@ -103,7 +104,7 @@ async fn end_step(
     auth: JobAuth,
     path: JobStepPath,
     body: Body<StepEnd, MAX_STEP_END_BYTES>,
-) -> Result<Json<Data<()>>, Failure> {
+) -> Result<Json<Data<()>>, EarlyResponse> {
     job::end_step(&app, auth.credentials(), step_id(&path)?, body.value).await?;
     Ok(Json(Data { data: () }))
 }
@@ -112,7 +113,7 @@ async fn read_credential(
     State(app): State<App>,
     auth: JobAuth,
     body: Body<CredentialRequest>,
-) -> Result<Json<Data<CredentialResponse>>, Failure> {
+) -> Result<Json<Data<CredentialResponse>>, EarlyResponse> {
     let data = job::platform_credential::read(&app, auth.credentials(), &body.value).await?;
     Ok(Json(Data { data }))
 }
@@ -121,7 +122,7 @@ async fn record_checkout(
     State(app): State<App>,
     auth: JobAuth,
     body: Body<CheckedOut>,
-) -> Result<Json<Data<()>>, Failure> {
+) -> Result<Json<Data<()>>, EarlyResponse> {
     job::record_checkout(&app, auth.credentials(), &body.value).await?;
     Ok(Json(Data { data: () }))
 }
@@ -130,7 +131,7 @@ async fn complete(
     RequestApp(app): RequestApp,
     auth: JobAuth,
     body: Body<Complete>,
-) -> Result<Json<Data<()>>, Failure> {
+) -> Result<Json<Data<()>>, EarlyResponse> {
     job::complete(&app, auth.credentials(), &body.value).await?;
     Ok(Json(Data { data: () }))
 }
@@ -149,16 +150,16 @@ async fn append_log(
     path: JobStepPath,
     Query(query): Query<LogQuery>,
     request: Request,
-) -> Result<Json<Data<LogSize>>, Failure> {
+) -> Result<Json<Data<LogSize>>, EarlyResponse> {
     if query.at < Timestamp::UNIX_EPOCH {
-        return Err(Failure::field("at", "must not be before 1970"));
+        return Err(Failure::field("at", "must not be before 1970").into());
     }
     let step = step_id(&path)?;
     let end = match log::authorize(&app, auth.credentials(), step).await {
         Ok(end) => end,
         Err(failure) => {
             let (parts, body) = request.into_parts();
-            return Err(reject(failure, &parts.headers, body).await);
+            return Err(reject(failure, &parts.headers, body).await.into());
         }
     };
     let bytes = read(request, log::MAX_PIECE_BYTES).await?;

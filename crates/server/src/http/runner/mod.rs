@@ -8,12 +8,12 @@ use axum::Json;
 use axum::http::StatusCode;
 use greenroom_api_types::envelope::Data;
 use greenroom_api_types::runner_pool::{CreateRunner, CreatedRunner, Runner};
+use greenroom_app::runner;
 use greenroom_domain::policy::action::RunnerManage;
 
-use crate::app::failure::Failure;
-use crate::app::runner;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{OrganizationPath, PathParams, RunnerPath, parse_id};
 use crate::http::rules::permit::Permit;
@@ -27,7 +27,7 @@ use crate::http::rules::record_response::RecordResponse;
 #[utoipa::path(get, path = "/organizations/{orgId}/runners", tag = "runners",
     params(OrganizationPath),
     responses((status = 200, body = Data<Vec<Runner>>), ReadProblems))]
-pub async fn list_runners(permit: Permit<RunnerManage>) -> Result<Json<Data<Vec<Runner>>>, Failure> {
+pub async fn list_runners(permit: Permit<RunnerManage>) -> Result<Json<Data<Vec<Runner>>>, EarlyResponse> {
     let found = permit.app.store.runners(permit.organization()).await?;
     Ok(Json(Data { data: found.into_iter().map(runner::to_view).collect() }))
 }
@@ -51,7 +51,7 @@ pub async fn create_runner(
     permit.app.authentication.remember(secret.hash()).await;
     let stored = CreatedRunner { record: runner::to_view(created), token: None };
     let sent = CreatedRunner { token: Some(secret.reveal().to_owned()), ..stored.clone() };
-    command.finish(RecordResponse::new(StatusCode::CREATED, &sent)?.with_stored_record(&stored)?).await
+    Ok(command.finish(RecordResponse::new(StatusCode::CREATED, &sent)?.with_stored_record(&stored)?).await?)
 }
 
 /// Revoke a runner. It gets no more jobs, and loses its current jobs
@@ -70,5 +70,5 @@ pub async fn revoke_runner(
     let runner_id = parse_id(&path.0.runner_id)?;
     let mut command = permit.open(key, &[]).await?;
     let revoked = runner::revoke(&mut command, runner_id).await?;
-    command.finish(RecordResponse::ok(&runner::to_view(revoked))?).await
+    Ok(command.finish(RecordResponse::ok(&runner::to_view(revoked))?).await?)
 }

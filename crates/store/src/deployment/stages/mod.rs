@@ -138,15 +138,17 @@ impl OrgTransaction {
         let organization = self.organization();
         let is_refused = matches!(
             stage.reason,
-            Some(Reason::SecretMissing | Reason::SecretDenied | Reason::CommitNotFound)
+            Some(
+                Reason::InputRefused | Reason::SecretMissing | Reason::SecretDenied | Reason::CommitNotFound
+            )
         );
-        let detail = deployment.secret_details.get(&stage.key).filter(|_| is_refused).map(String::as_str);
+        let detail = deployment.failure_details.get(&stage.key).filter(|_| is_refused).map(String::as_str);
         sqlx::query!(
             "update stages
              set status = $4, reason = $5, retry_at = $6, attempt = $7, tried = $8,
                  started_at = case when $9 then coalesce(started_at, $10::timestamptz) else started_at end,
                  ended_at = case when $11 then $10::timestamptz end,
-                 detail = coalesce($12, case when reason in ('secret_missing', 'secret_denied') then null else detail end),
+                 detail = coalesce($12, case when reason in ('input_refused', 'secret_missing', 'secret_denied') then null else detail end),
                  blocker = $13, ignores_freeze = $14
              where organization_id = $1 and deployment_id = $2 and key = $3",
             organization,

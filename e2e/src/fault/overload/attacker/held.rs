@@ -14,8 +14,6 @@ use crate::fault::overload::attacker::SOURCE;
 use crate::fault::overload::attacker::live::Live;
 use crate::fault::overload::attacker::payload::Payloads;
 
-/// The connections of an attack are opened within this time: at the rate at which those that are refused retry.
-const RAMP_UP_TIME: Duration = Duration::from_secs(5);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSE_AFTER_CONNECT_ERROR: Duration = Duration::from_secs(1);
 /// A stream that was served and has ended is opened again after this time.
@@ -47,12 +45,12 @@ struct Slot {
 pub(super) fn spawn(
     tasks: &mut JoinSet<()>,
     attack: Attack,
-    size: usize,
+    (size, ramp_up_time): (usize, Duration),
     (payloads, live): (&Arc<Payloads>, &Arc<Live>),
 ) {
     for number in 0..size {
         let slot = Slot { attack, number, payloads: Arc::clone(payloads), live: Arc::clone(live) };
-        let delay = RAMP_UP_TIME.mul_f64(number as f64 / size as f64);
+        let delay = ramp_up_time.mul_f64(number as f64 / size as f64);
         tasks.spawn(async move {
             tokio::time::sleep(delay).await;
             slot.run().await;
@@ -71,7 +69,7 @@ impl Slot {
                 }
                 // It reconnects immediately, as a runner's next poll does. A stream that ends immediately
                 // must not spin.
-                Outcome::Served if self.attack == Attack::LogStreams => {
+                Outcome::Served if self.attack.is_stream() => {
                     tokio::time::sleep(PAUSE_AFTER_END).await;
                 }
                 Outcome::Served => {}
@@ -103,7 +101,7 @@ impl Slot {
             return Outcome::Refused;
         }
         match self.attack {
-            Attack::LogStreams => read_to_the_end(&mut stream).await,
+            attack if attack.is_stream() => read_to_the_end(&mut stream).await,
             Attack::UnreadDownloads => until_reset(&stream).await,
             _ => {}
         }

@@ -39,10 +39,13 @@ pub(crate) async fn run(arguments: Attacker) -> anyhow::Result<()> {
     let payloads = Arc::new(Payloads::new(&plan)?);
     let mut samples = std::fs::File::options().create(true).append(true).open(&plan.samples)?;
     let (mut tallies, mut tasks) = (BTreeMap::<Attack, Arc<Live>>::new(), JoinSet::new());
+    let ramp_up_time = Duration::from_millis(plan.ramp_up_millis);
     for (attack, size) in &plan.sizes {
         let live = Arc::new(Live::default());
         match attack.unit() {
-            Unit::Connections => held::spawn(&mut tasks, *attack, *size, (&payloads, &live)),
+            Unit::Connections => {
+                held::spawn(&mut tasks, *attack, (*size, ramp_up_time), (&payloads, &live));
+            }
             Unit::RequestsPerSecond => paced::spawn(&mut tasks, *attack, *size, (&payloads, &live))?,
         }
         tallies.insert(*attack, live);

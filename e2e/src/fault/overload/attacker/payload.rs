@@ -8,7 +8,7 @@ use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use serde_json::json;
 
 use crate::fault::overload::attack::Attack;
-use crate::fault::overload::sample::{Hostile, Plan};
+use crate::fault::overload::sample::{Hostile, Member, Plan};
 
 const JSON: &str = "application/json";
 const DEPTH: usize = 10_000;
@@ -18,6 +18,7 @@ const MAX_CONDITION: usize = 1_000;
 pub(crate) struct Payloads {
     pub(crate) address: SocketAddr,
     hostile: Hostile,
+    member: Member,
     nested_conditions: [String; 2],
     deep_json: String,
     yaml_bomb: String,
@@ -30,6 +31,7 @@ impl Payloads {
         Ok(Self {
             address: plan.address.parse()?,
             hostile: plan.hostile.clone(),
+            member: plan.member.clone(),
             nested_conditions: [body(nested_loops()), body(many_conditions())],
             deep_json: format!("{{\"definition\": {}{}}}", "[".repeat(DEPTH), "]".repeat(DEPTH)),
             yaml_bomb: body(yaml_bomb()),
@@ -44,8 +46,7 @@ impl Payloads {
         let viewer = self.viewer(number);
         let text = match attack {
             Attack::Polls => {
-                let pollers = &self.hostile.pollers;
-                let token = pollers.get(number % pollers.len().max(1)).map_or("", String::as_str);
+                let token = turn_of(&self.hostile.pollers, number);
                 self.head("POST", "/runner/jobs/acquire", token, "content-length: 19\r\n")
                     + "{\"waitSeconds\": 30}"
             }
@@ -60,6 +61,14 @@ impl Payloads {
                 let forged = forged(SecretKind::Job);
                 let headers = format!("x-greenroom-job-token: {forged}\r\ncontent-length: 1048576\r\n");
                 self.head("POST", &path, &self.hostile.runner, &headers)
+            }
+            Attack::MemberBodies => {
+                let path = format!("/organizations/{}/pipelines/validate", self.member.organization);
+                self.head("POST", &path, turn_of(&self.member.tokens, number), "content-length: 100\r\n")
+            }
+            Attack::MemberStreams => {
+                let path = format!("/organizations/{}/events/stream", self.member.organization);
+                self.head("GET", &path, turn_of(&self.member.tokens, number), "")
             }
             // The other attacks do not hold connections open.
             _ => self.head("POST", &self.validate(), viewer, "content-length: 1000\r\n"),
@@ -96,9 +105,13 @@ impl Payloads {
     }
 
     fn viewer(&self, number: usize) -> &str {
-        let viewers = &self.hostile.viewers;
-        viewers.get(number % viewers.len().max(1)).map_or("", String::as_str)
+        turn_of(&self.hostile.viewers, number)
     }
+}
+
+/// Returns the token of a connection: each connection uses the next one.
+fn turn_of(tokens: &[String], number: usize) -> &str {
+    tokens.get(number % tokens.len().max(1)).map_or("", String::as_str)
 }
 
 /// Returns a token with the right form and checksum that does not exist.

@@ -16,6 +16,8 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::fault::overload::member;
+use crate::fault::overload::sample::Member;
 use crate::fault::overload::stack::Stack;
 use crate::fault::overload::victim::caller::Caller;
 use crate::fault::overload::victim::recorder::Recorder;
@@ -57,8 +59,11 @@ pub(crate) struct Victim {
 }
 
 impl Victim {
-    /// Creates the organization with its pipelines. Also returns the record of its runner.
-    pub(crate) async fn make(stack: &Stack, recorder: Arc<Recorder>) -> anyhow::Result<(Self, Value)> {
+    /// Creates the organization with its pipelines. Also returns the record of its runner, and its hostile member.
+    pub(crate) async fn make(
+        stack: &Stack,
+        recorder: Arc<Recorder>,
+    ) -> anyhow::Result<(Self, Value, Member)> {
         let (api, owner) = (Api::new(stack.base_url())?, stack.make_organization(SLUG).await?);
         for (slug, definition) in [("shop", DEFINITION), ("long", LONG_DEFINITION)] {
             let body = json!({ "name": slug, "slug": slug, "definition": definition });
@@ -66,8 +71,10 @@ impl Victim {
         }
         let body = Runner::creation_body("victim", None);
         let runner = api.call_ok(Method::POST, &path("/runners"), &owner, Some(&body)).await?;
+        let member = member::make(stack, &api, &owner, SLUG).await?;
         let caller = Caller::new(stack.base_url(), owner, recorder)?;
-        Ok((Self { caller, stop: watch::Sender::new(false), tasks: JoinSet::new() }, runner))
+        let victim = Self { caller, stop: watch::Sender::new(false), tasks: JoinSet::new() };
+        Ok((victim, runner, member))
     }
 
     pub(crate) fn start(&mut self) {

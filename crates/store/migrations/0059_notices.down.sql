@@ -1,0 +1,2 @@
+drop index sessions_of_person;
+alter table memberships drop column notices_read_at;

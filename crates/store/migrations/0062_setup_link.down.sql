@@ -1,0 +1,3 @@
+alter table installation
+    drop column setup_secret_hash,
+    drop column setup_expires_at;

@@ -1,0 +1,1 @@
+drop index stages_branch_unknown;

@@ -1,0 +1,7 @@
+//! Tests of single items, without an engine.
+
+mod engine_config;
+mod forge_text;
+mod model_context;
+mod registry_sync;
+mod sweeper;
