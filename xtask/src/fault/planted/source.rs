@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,6 +22,10 @@ pub(super) fn prepare(workspace: &Workspace, bugs: &BTreeSet<&str>) -> anyhow::R
     let root = &workspace.workspace_root;
     let folder = workspace.target_directory.join("planted");
     let (fresh, source) = (folder.join("fresh"), folder.join("source"));
+    // Searches that run at the same time prepare the same sources, one after the other.
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let lock = File::create(folder.join("lock")).context("cannot make the lock of the patched sources")?;
+    lock.lock().context("cannot lock the patched sources")?;
     remove(&fresh)?;
     for path in workspace.files(&[])? {
         copy(&root.join(&path), &fresh.join(&path))?;
