@@ -55,8 +55,9 @@ impl Tls {
         match read.pair {
             Ok(pair) => {
                 let ends = Timestamp::from_second(pair.ends.cast_signed()).map(|ends| ends.to_string());
-                tracing::info!(ends = ends.unwrap_or_default(), "replaced the TLS certificate");
+                // Before the log line: who has read it may connect immediately.
                 self.current.send_replace(Arc::new(pair));
+                tracing::info!(ends = ends.unwrap_or_default(), "replaced the TLS certificate");
                 *rejected = None;
             }
             Err(error) => {
