@@ -1,6 +1,6 @@
 -- The rights of `greenroom_daemon`, the role of `greenroomd serve`, `worker` and `admin`, if `greenroomd migrate` runs under
--- another role, which owns all tables (docs/operations.md). The daemon can add events and read them; it can't change or
--- delete any, and it can't change the schema.
+-- another role, which owns all tables (docs/operations.md). The daemon can add events and read them. It can't change any,
+-- it can delete those only that have no number yet, and it can't change the schema.
 --
 -- Run it as the owner after each `greenroomd migrate up`, before the daemons are restarted:
 --     psql --set ON_ERROR_STOP=1 --file crates/store/grants/daemon.sql "$OWNER_DATABASE_URL"

@@ -47,6 +47,9 @@ async fn an_outage_ends_no_place_in_the_queue() {
         assert_eq!(sweep(&fixture).await, absent, "{seconds}");
         assert_eq!(read(&fixture, &waiting).await["status"], "queued", "{seconds}");
     }
+    let sql = "select handover_due_at::text from environments where waiters > 0";
+    let requested: Option<String> = sqlx::query_scalar(sql).fetch_one(&pool).await.unwrap();
+    assert!(requested.is_none(), "nobody has requested a hand-over");
     // There was no heartbeat: 5 s have passed in which one could have been received.
     fixture.age(100).await;
     sweep(&fixture).await;
@@ -217,7 +220,7 @@ async fn a_turn_is_confirmed_before_the_first_sweep() {
 
 /// A holder who could not be reached has not been silent.
 #[tokio::test]
-async fn an_outage_is_no_answer_to_a_request_for_hand_over() {
+async fn an_outage_extends_the_grace_of_a_request_for_hand_over() {
     let (_database, pool) = TestDatabase::create().await;
     let fixture = EnvironmentFixture::new(&pool).await;
     let held = fixture.claim(&fixture.dev, json!({})).await.session();

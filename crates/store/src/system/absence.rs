@@ -32,11 +32,12 @@ impl Store {
 async fn extend_presence(connection: &mut sqlx::PgConnection, absence: Absence) -> Result<(), StoreError> {
     let time = jiff_sqlx::Timestamp::from;
     sqlx::query!(
+        // `greatest` and `least` ignore nulls: what there is none of stays null.
         "update environments
-         set expires_at = case when confirmed or expires_at <= $1 then expires_at
+         set expires_at = case when confirmed or expires_at is null or expires_at <= $1 then expires_at
                  else greatest(expires_at, least(expires_at + ($2::timestamptz - $1::timestamptz),
                      $2 + least($3, lease_seconds) * interval '1 second', max_expires_at)) end,
-             handover_due_at = case when handover_due_at <= $1 then handover_due_at
+             handover_due_at = case when handover_due_at is null or handover_due_at <= $1 then handover_due_at
                  else greatest(handover_due_at, least(handover_due_at + ($2 - $1), $2 + $4 * interval '1 second')) end
          where waiters > 0 or (session_id is not null and (not confirmed or handover_due_at is not null))",
         time(absence.from()) as jiff_sqlx::Timestamp,
