@@ -14,7 +14,7 @@ const MAX_SERIES: usize = 100;
 const OTHERS: &str = "(others)";
 const MAX_POOLS: i64 = 1_000;
 
-/// The names of pools that have their own series.
+/// The labels of all series: the names of pools that have their own, and `OTHERS` once it is used.
 #[derive(Debug, Default)]
 pub struct PoolSeries(BTreeSet<String>);
 
@@ -52,20 +52,24 @@ pub async fn run_once(store: &Store, series: &mut PoolSeries) -> Result<(), Stor
 }
 
 impl PoolSeries {
-    /// Records the pools. A pool that is gone is recorded as empty, because its series remains.
-    fn record(&mut self, pools: Vec<WaitingJobs>) {
+    /// Returns for each series how many jobs wait, and for how many seconds the oldest one has waited. A series whose pools
+    /// are gone is empty, because it remains.
+    pub fn measured(&mut self, pools: Vec<WaitingJobs>) -> BTreeMap<String, (i64, f64)> {
         let mut waiting: BTreeMap<String, (i64, f64)> =
-            self.0.iter().map(|name| (name.clone(), (0, 0.0))).collect();
+            self.0.iter().map(|label| (label.clone(), (0, 0.0))).collect();
         for WaitingJobs { pool, jobs, oldest_seconds } in pools {
-            if self.0.len() < MAX_SERIES {
-                self.0.insert(pool.clone());
-            }
-            let name = if self.0.contains(&pool) { pool } else { OTHERS.to_owned() };
-            let (sum, oldest) = waiting.entry(name).or_default();
+            let has_own = self.0.len() < MAX_SERIES || self.0.contains(&pool);
+            let label = if has_own { pool } else { OTHERS.to_owned() };
+            self.0.insert(label.clone());
+            let (sum, oldest) = waiting.entry(label).or_default();
             *sum += jobs;
             *oldest = oldest.max(oldest_seconds);
         }
-        for (pool, (jobs, oldest_seconds)) in waiting {
+        waiting
+    }
+
+    fn record(&mut self, pools: Vec<WaitingJobs>) {
+        for (pool, (jobs, oldest_seconds)) in self.measured(pools) {
             metrics::gauge!("greenroom_jobs_waiting", "pool" => pool.clone()).set(jobs as f64);
             metrics::gauge!("greenroom_oldest_job_waiting_seconds", "pool" => pool).set(oldest_seconds);
         }

@@ -1,5 +1,6 @@
 //! Background work: the sequencer, the sweeper, housekeeping, the synchronization of step registries, the evidence of
-//! failures, their explanations by models, fixes, and the relay to the engine. Every part is safe to run in several daemons concurrently.
+//! failures, their explanations by models, fixes, and the relay to the engine. Every part is safe to run in several
+//! daemons concurrently.
 
 pub mod advancer;
 pub mod backlog;

@@ -44,10 +44,7 @@ impl ForgeError {
             Self::Server { .. } | Self::Unexpected(_) | Self::Timeout => true,
             Self::Outbound(error) => matches!(
                 error,
-                OutboundError::Lookup(_)
-                    | OutboundError::Timeout(_)
-                    | OutboundError::TooLarge(_)
-                    | OutboundError::Http(_)
+                OutboundError::Timeout(_) | OutboundError::TooLarge(_) | OutboundError::Http(_)
             ),
             _ => false,
         }
@@ -55,7 +52,9 @@ impl ForgeError {
 
     /// Returns whether the same call can succeed later, without a change by a person.
     pub fn is_temporary(&self) -> bool {
-        self.is_unclear() || matches!(self, Self::RateLimited { .. })
+        // Without an address of the host nothing was sent.
+        self.is_unclear()
+            || matches!(self, Self::RateLimited { .. } | Self::Outbound(OutboundError::Lookup(_)))
     }
 }
 

@@ -28,7 +28,7 @@ pub async fn open_once(forge: &dyn Forge, new: &NewPullRequest<'_>) -> Result<Op
     if !error.is_unclear() && !matches!(error, ForgeError::Conflict { .. }) {
         return Err(error);
     }
-    // If the list fails as well, its error is as unclear as the first one: the caller tries again, and lists first.
+    // If the list fails as well, its error is returned: if it is temporary, the caller tries again, and lists first.
     match find(forge, new).await? {
         Some(pull_request) => Ok(Opened { pull_request, is_new: false }),
         None => Err(error),
