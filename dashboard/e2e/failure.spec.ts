@@ -79,7 +79,7 @@ test("a failure is explained where it happens, listed, and has a note", async ({
   await page.getByRole("link", { name: LINE }).click();
   await expect(page).toHaveURL(/\/failures\/fp_/);
   await expect(page.getByRole("heading", { name: "deploy › roll-out" })).toBeVisible();
-  await expect(page.getByText("nothing yet: no good run since")).toBeVisible();
+  await expect(page.getByText("not yet: no good run since")).toBeVisible();
   await page.getByRole("button", { name: "Change the note" }).click();
   await page.getByLabel("Note about failures like this one").fill("");
   await page.getByRole("button", { name: "Save" }).click();

@@ -160,7 +160,7 @@ test("mistakes are shown before the request, and a refused value has to be enter
   await dialog.getByLabel("Branches").fill("main");
   await dialog.getByLabel("Value", { exact: true }).fill("short");
   await submit.click();
-  await expect(dialog.getByText(/6 bytes at least: a shorter one/)).toBeVisible();
+  await expect(dialog.getByText(/6 characters at least: a shorter one/)).toBeVisible();
   await expect(dialog.getByText(/choose the pipelines too/)).toBeVisible();
   // The name is taken in the scope of the pipeline.
   await dialog.getByLabel("Scope").selectOption("pipeline");

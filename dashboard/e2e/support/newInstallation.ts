@@ -1,7 +1,9 @@
 // A server on a new, empty database, beside the stack's own one: what an operator has after the first start.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 const START_TIMEOUT = 30_000;
@@ -10,6 +12,7 @@ export class NewInstallation {
   readonly #program: string;
   readonly #server: string;
   readonly #database = `greenroom_browser_${randomUUID().replaceAll("-", "")}`;
+  readonly #objects = join(tmpdir(), this.#database);
   #process: ChildProcess | undefined;
 
   /** `program` is `greenroomd`; the database is created on the stack's PostgreSQL. */
@@ -19,7 +22,12 @@ export class NewInstallation {
     if (!server) throw new Error("GREENROOM_DATABASE_URL is not set: run the tests with cargo xtask ui");
     this.#server = server;
     this.#sql(`create database ${this.#database}`);
-    execFileSync(this.#program, ["migrate", "up"], { env: this.#environment() });
+    try {
+      execFileSync(this.#program, ["migrate", "up"], { env: this.#environment() });
+    } catch (error) {
+      this.#remove();
+      throw error;
+    }
   }
 
   /** Starts a server, or starts it again, and returns the link that it prints. */
@@ -41,6 +49,11 @@ export class NewInstallation {
 
   async end(): Promise<void> {
     await this.#stop();
+    this.#remove();
+  }
+
+  #remove(): void {
+    rmSync(this.#objects, { recursive: true, force: true });
     this.#sql(`drop database ${this.#database} with (force)`);
   }
 
@@ -63,7 +76,7 @@ export class NewInstallation {
     return {
       ...inherited,
       GREENROOM_DATABASE_URL: url.href,
-      GREENROOM_OBJECTS: `file://${tmpdir()}/${this.#database}`,
+      GREENROOM_OBJECTS: `file://${this.#objects}`,
     };
   }
 }

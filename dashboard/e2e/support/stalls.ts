@@ -1,5 +1,6 @@
 // Finds the moments at which the machine stood still, so that budgets of seconds leave them out: a thread sleeps for 5 ms
-// again and again, and records whenever it was woken more than 20 ms too late. As `parts/stalls.rs` for fault campaigns.
+// again and again, and records whenever it was woken more than 20 ms too late.
+// `e2e/src/parts/stalls.rs` does the same for fault campaigns.
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 

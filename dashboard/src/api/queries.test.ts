@@ -16,7 +16,7 @@ test("a refused read is not repeated, nor one that has succeeded", () => {
   expect(intervalAfter(null)).toBe(false);
 });
 
-test("a server that has waited in vain is not asked again before the person is told", () => {
+test("a server whose wait for its database has timed out gets no retry before the error is shown", () => {
   expect(shouldRetry(0, problem(503, "database_unavailable"))).toBe(false);
   expect(shouldRetry(0, new Problem(0, {}))).toBe(true);
   expect(shouldRetry(2, new Problem(0, {}))).toBe(false);

@@ -7,15 +7,15 @@ const MAX_RETRIES = 2;
 const UNREAD_INTERVAL = 3_000;
 const MINUTE = 60_000;
 
-/** Not for a server that has waited for its database in vain: the person is told at once, and the read is repeated then. */
+/** No retry if the server's own wait for its database has timed out: the error is shown, and `repeatUnread` applies. */
 export function shouldRetry(failures: number, error: unknown): boolean {
   if (!(error instanceof Problem) || failures >= MAX_RETRIES || error.kind === "uncertain") return false;
   return error.status === 0 || error.status === 429 || error.status >= 500;
 }
 
 function retryDelay(failures: number, error: unknown): number {
-  const asked = error instanceof Problem ? error.retryAfter : undefined;
-  return asked === undefined ? 500 * 2 ** failures : asked * 1_000;
+  const seconds = error instanceof Problem ? error.retryAfter : undefined;
+  return seconds === undefined ? 500 * 2 ** failures : seconds * 1_000;
 }
 
 /** When to repeat a read that failed because the server or its database did not respond. */

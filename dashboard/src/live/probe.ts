@@ -2,7 +2,7 @@
 // while the server can't reach its database.
 
 export const PROBE_INTERVAL = 3_000;
-/** Together with the interval below the five seconds after which nobody may be told that an old screen is live. */
+/** Together with the interval, it is less than the five seconds for which a stale screen may be shown as live. */
 export const PROBE_TIMEOUT = 1_500;
 
 type Environment = {
@@ -26,7 +26,10 @@ const browser: Environment = {
     }),
 };
 
-/** Calls `onReady` with whether the server is ready whenever that changes, until `signal` is aborted. A hidden tab does not ask. */
+/**
+ * Calls `onReady` with whether the server is ready whenever that changes, until `signal` is aborted.
+ * A hidden tab sends no request.
+ */
 export async function watchServer(
   onReady: (isReady: boolean) => void,
   signal: AbortSignal,

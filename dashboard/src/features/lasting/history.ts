@@ -37,7 +37,7 @@ export function historyRows(
   });
 }
 
-/** What its history tells beside who worked there: whose deployment it was, and who overrode its gates, and why. */
+/** The notes of an entry beside who worked there: whose deployment it was, and who overrode its gates, and why. */
 export function notesOf({
   by,
   createdBy,

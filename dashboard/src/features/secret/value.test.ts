@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
 import { entered, MAX_BYTES, mistakeIn, takeOnce } from "./value";
 
-test("a value has 6 bytes at least and 64 KiB at most, counted in UTF-8", () => {
+test("a value has 6 characters at least and 64 KiB of UTF-8 at most", () => {
   expect(mistakeIn("")).toBe("missing");
   expect(mistakeIn("12345")).toBe("short");
-  expect(mistakeIn("äöü")).toBeUndefined();
+  expect(mistakeIn("äöü")).toBe("short");
+  expect(mistakeIn("🔑🔑🔑🔑🔑")).toBe("short");
+  expect(mistakeIn("äöüäöü")).toBeUndefined();
   expect(mistakeIn("x".repeat(MAX_BYTES))).toBeUndefined();
   expect(mistakeIn("ä".repeat(MAX_BYTES / 2 + 1))).toBe("long");
   expect(mistakeIn("abc\0defg")).toBe("nul");

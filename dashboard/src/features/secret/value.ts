@@ -1,16 +1,16 @@
 // The value of a secret on its way from a form to a request. It is in no state of a component and in no cache.
 import { NAMES } from "./fields";
 
-export const MIN_BYTES = 6;
+export const MIN_CHARACTERS = 6;
 export const MAX_BYTES = 65_536;
 
 export type ValueMistake = "missing" | "short" | "long" | "nul" | "encoding";
 
 export function mistakeIn(value: string): ValueMistake | undefined {
   if (value === "") return "missing";
-  const { length } = new TextEncoder().encode(value);
-  if (length < MIN_BYTES) return "short";
-  if (length > MAX_BYTES) return "long";
+  // The API counts characters as code points, and not as the UTF-16 units of `length`.
+  if ([...value].length < MIN_CHARACTERS) return "short";
+  if (new TextEncoder().encode(value).length > MAX_BYTES) return "long";
   return value.includes("\0") ? "nul" : undefined;
 }
 

@@ -48,11 +48,12 @@ test("how it ended", () => {
   expect(endedText(null, "timed_out", "10:00")).toBe("timed out after 10:00");
   expect(endedText(null, "no_runner", undefined)).toBe("no runner came");
   expect(endedText(null, "reason_of_later", undefined)).toBe("reason of later");
-  expect(endText({ kind: "commit", commitId: "c0ffee1234" })).toBe("commit c0ffee1");
+  expect(endText({ kind: "commit", commitId: "c0ffee1234" })).toBe("by commit c0ffee1");
 });
 
 test("what has ended elsewhere only has not ended here", () => {
   const commitId = "9f3c2a1b7d";
+  expect(endText({ kind: "elsewhere", commitId })).toBe("not here, good elsewhere with 9f3c2a1");
   expect(lastEndText({ kind: "elsewhere", commitId })).toBe("not ended here, good elsewhere with 9f3c2a1");
   expect(lastEndText({ kind: "retry", commitId })).toBe("last ended by a retry of the same commit");
 });

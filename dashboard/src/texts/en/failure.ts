@@ -90,26 +90,27 @@ function shortDigest(digest: string): string {
 
 type End = { kind: string; commitId: string };
 
-/** By what the failures with one fingerprint have ended, beside the words "Ended by". */
+/** By what the failures with one fingerprint have ended, beside the word "Ended". */
 export function endText({ kind, commitId }: End): string {
   const commit = shortCommit(commitId);
   switch (kind) {
     case "commit":
-      return `commit ${commit}`;
+      return `by commit ${commit}`;
     case "definition":
-      return "another definition";
+      return "by another definition";
     case "retry":
-      return "a retry of the same commit";
+      return "by a retry of the same commit";
     case "elsewhere":
-      return `not ended here, good elsewhere with ${commit}`;
+      return `not here, good elsewhere with ${commit}`;
     default:
-      return kind;
+      return `by ${kind}`;
   }
 }
 
 /** The same as the end of a sentence. */
 export function lastEndText(end: End): string {
-  return end.kind === "elsewhere" ? endText(end) : `last ended by ${endText(end)}`;
+  if (end.kind === "elsewhere") return `not ended here, good elsewhere with ${shortCommit(end.commitId)}`;
+  return `last ended ${endText(end)}`;
 }
 
 const REASONS: Record<string, string> = {
@@ -222,8 +223,8 @@ export const failure = {
   fingerprint: "Fingerprint",
   first: "First",
   last: "Last",
-  ended: "Ended by",
-  notEnded: "nothing yet: no good run since",
+  ended: "Ended",
+  notEnded: "not yet: no good run since",
   about: "About",
   newest: "Newest failures",
 };
