@@ -1,4 +1,5 @@
-//! Rehearsals of what an operator does with an installation that is in use: upgrade, and restore.
+//! Rehearsals of what an operator does with an installation that is in use, upgrade and restore, and a measurement
+//! of what its parts need at rest.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

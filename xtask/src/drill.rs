@@ -1,4 +1,5 @@
-//! `cargo xtask drill`: rehearses what an operator does with an installation that is in use.
+//! `cargo xtask drill`: rehearses what an operator does with an installation that is in use, and measures
+//! what its parts need at rest.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

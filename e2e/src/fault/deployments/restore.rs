@@ -51,6 +51,7 @@ pub(crate) struct RestoreFigures {
 }
 
 /// Where `admin verify` looks.
+#[derive(Clone)]
 struct Copy {
     url: String,
     objects: PathBuf,
@@ -149,12 +150,12 @@ pub(super) async fn check(stack: &Stack, backup: Backup) -> anyhow::Result<(Rest
         let (invariant, sql) = damage.split_once('\n').context("a damage has no statement")?;
         let url = stack.postgres.copy_database("restored", "damaged").await?;
         plant(&url, sql).await?;
-        let found = Copy { url, ..copy.with_url() }.verify(stack).await?;
+        let found = Copy { url, ..copy.clone() }.verify(stack).await?;
         figures.count(has(&found, invariant), sql, &mut findings);
     }
     let other_key = stack.folder.path.join("other-keys");
     write_key_file(&other_key, &[new_key("campaign")])?;
-    let found = Copy { key_file: other_key, ..copy.with_url() }.verify(stack).await?;
+    let found = Copy { key_file: other_key, ..copy.clone() }.verify(stack).await?;
     figures.count(
         has(&found, "everything that is sealed"),
         "the master key of another installation",
@@ -177,10 +178,6 @@ impl RestoreFigures {
 }
 
 impl Copy {
-    fn with_url(&self) -> Self {
-        Self { url: self.url.clone(), objects: self.objects.clone(), key_file: self.key_file.clone() }
-    }
-
     /// Returns what `admin verify` prints.
     async fn verify(&self, stack: &Stack) -> anyhow::Result<Value> {
         let output = Command::new(stack.daemon())

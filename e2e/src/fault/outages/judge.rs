@@ -19,7 +19,7 @@ use crate::fault::outages::moved_time::Stored;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OutageFigures {
     pub(crate) outages: u64,
-    /// Those that were longer than the gap that counts as an absence.
+    /// Those of at least `ABSENCE_LENGTH`: they are longer than the gap that counts as an absence.
     pub(super) absences: u64,
     /// The sum of the outages' lengths, in moved time.
     pub(super) away_seconds: u64,

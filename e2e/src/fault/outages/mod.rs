@@ -34,7 +34,10 @@ use crate::parts::stalls::StallDetector;
 const LENGTHS: std::ops::Range<f64> = 5.0..600.0;
 /// One outage in so many lasts its whole length, without moved time.
 const REAL_EVERY: u64 = 80;
-const REAL_LENGTH: Duration = Duration::from_secs(12);
+/// An outage of at least this length is counted as an absence. The product's gap is 10 s; of an outage some time passes
+/// really, and only the rest is moved.
+const ABSENCE_LENGTH: Duration = Duration::from_secs(12);
+const REAL_LENGTH: Duration = ABSENCE_LENGTH;
 /// Longer than everything that is left after a trial.
 const PURGE_SECONDS: f64 = 200_000.0;
 /// The longest deadline that a trial waits for after its outage.
@@ -186,7 +189,7 @@ impl Campaign<'_> {
         let settling = u64::try_from(self.stalls.running_since(back).as_millis())?;
         self.figures.longest_settling_millis = self.figures.longest_settling_millis.max(settling);
         self.figures.outages += 1;
-        self.figures.absences += u64::from(outage.length > 12.0 || outage.is_real);
+        self.figures.absences += u64::from(outage.length >= ABSENCE_LENGTH.as_secs_f64());
         self.figures.away_seconds += outage.length.round() as u64;
         let responses: Vec<Option<Acted>> = acted
             .into_iter()

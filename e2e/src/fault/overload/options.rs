@@ -20,8 +20,8 @@ pub(crate) struct Overload {
     /// Only this attack; repeatable.
     #[arg(long, value_enum)]
     pub(crate) only: Vec<Attack>,
-    /// Duration of all attacks together, in seconds, divided into six windows: 60 if omitted, 24 for `small`. Each
-    /// attack alone lasts a third of it. The quiet windows between them last as long.
+    /// Duration of all attacks together, in seconds, divided into six windows: 60 if omitted, 24 for `small`. The windows
+    /// of each attack alone are a third as long, but not shorter than three seconds. Each has a quiet window of its length.
     #[arg(long, value_parser = clap::value_parser!(u64).range(18..=3_600))]
     pub(crate) seconds: Option<u64>,
     /// Seed for the order of quiet and attack; random if omitted.

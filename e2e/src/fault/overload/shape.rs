@@ -31,7 +31,7 @@ pub(crate) struct Shape {
     /// to handle then or a moment later.
     pub(crate) at_work: Spread,
     pub(crate) attempts_per_second: f64,
-    /// Since the attack began.
+    /// The responses of all times that the attack was on, by status.
     pub(crate) answers: BTreeMap<u16, u64>,
     pub(crate) closed: u64,
     pub(crate) failed: u64,

@@ -9,7 +9,8 @@ use crate::fault::overload::alternation::Side;
 use crate::fault::overload::victim::recorder::{Call, Operation, Record};
 use crate::parts::stalls::Stalls;
 
-/// The victim has recovered from an attack when this many reads in a row are as fast as in the quiet phase.
+/// The victim has recovered from an attack when this many reads in a row succeed within a multiple of the 95th
+/// percentile of all quiet windows.
 const READS_IN_A_ROW: usize = 10;
 
 /// The name of a missing response among the statuses.

@@ -29,7 +29,8 @@ pub(super) struct Report {
     legitimate_by_pool: BTreeMap<&'static str, usize>,
     /// Marks that were found in jobs which must not have them.
     forbidden: BTreeMap<String, usize>,
-    bytes_of_lower_origin: usize,
+    /// Those of them that a job of a pool of a lower rank has left.
+    marks_of_lower_origin: usize,
     /// Jobs whose inputs were read through the API, and jobs of the product's runner whose workspaces were searched.
     read_jobs: usize,
     searched_jobs: usize,
@@ -60,7 +61,7 @@ impl Report {
             legitimate: judged.legitimate,
             legitimate_by_pool: judged.legitimate_by_pool,
             forbidden: judged.forbidden,
-            bytes_of_lower_origin: judged.lower_origin,
+            marks_of_lower_origin: judged.lower_origin,
             read_jobs: judged.read_jobs,
             searched_jobs: judged.searched_jobs,
             refused_by_runner: judged.refused_by_runner,
@@ -129,7 +130,7 @@ impl CampaignReport for Report {
         for (pool, count) in &self.legitimate_by_pool {
             writeln!(out, "  in pool {pool}: {count} of them")?;
         }
-        writeln!(out, "bytes of a lower origin that reached a higher stage: {}", self.bytes_of_lower_origin)?;
+        writeln!(out, "marks of a lower origin that reached a higher stage: {}", self.marks_of_lower_origin)?;
         self.stages.iter().try_for_each(|(end, count)| writeln!(out, "  stages {end}: {count}"))
     }
 }

@@ -116,7 +116,7 @@ impl Job<'_> {
         self.report("/complete", body).await
     }
 
-    /// Reports this branch, if the pipeline has a repository or if the branch is only claimed.
+    /// Reports a checkout of this commit, and of this branch, as they are given. Returns the status of the response.
     pub(super) async fn check_out(&self, commit: &str, branch: Option<&str>) -> anyhow::Result<u16> {
         self.report("/checkout", json!({ "commitId": commit, "branch": branch })).await
     }

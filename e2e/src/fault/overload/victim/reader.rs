@@ -1,4 +1,4 @@
-//! A reader: requests one page after the other. The response times are compared between the quiet phase and
+//! A reader: requests one page after the other. The response times are compared between quiet windows and
 //! attacks.
 
 use std::time::Duration;
