@@ -4,6 +4,8 @@ from .step import NOT_NOW, UNCHANGED, Result
 
 # A group of campaigns runs at least once in so many runs.
 GROUP_WITHIN = 5
+
+
 def is_below(path, prefixes):
     return any(path == prefix or path.startswith(prefix.rstrip("/") + "/") for prefix in prefixes)
 

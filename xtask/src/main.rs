@@ -59,7 +59,8 @@ enum Task {
         #[command(subcommand)]
         target: corpus::Target,
     },
-    /// Builds the programs and rehearses an upgrade or a restore. Exit codes as of `fault`
+    /// Builds the programs, and rehearses an upgrade or a restore under load, or measures what each part needs at rest.
+    /// Exit codes as of `fault`
     Drill {
         #[command(subcommand)]
         target: drill::Target,

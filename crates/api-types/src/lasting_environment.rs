@@ -108,7 +108,7 @@ pub struct EnvironmentDeployment {
     pub branch: Option<String>,
     /// The user who started the deployment, or had retried it last when it began here.
     pub by: Person,
-    /// The user who started the deployment: if it is not `by`, that user has retried it or rolled back to it.
+    /// The user who started the deployment. If `by` is another user, `by` has retried it or rolled back to it.
     #[serde(default)]
     pub created_by: Option<Person>,
     /// The overrides of its gates here, by admins, before it began.

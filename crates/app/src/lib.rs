@@ -1,5 +1,6 @@
 //! Use cases: one file or folder per noun. They validate requests, apply the domain's rules, and write through
-//! the store, within a command (`command`). `live` has what runs beside requests. Nothing here depends on HTTP.
+//! the store, within a command (`command`). `live` has what runs beside requests. Only `limits` uses header fields
+//! (`http::HeaderMap`); nothing else here depends on HTTP.
 
 pub mod analysis;
 pub mod analysis_settings;

@@ -35,7 +35,7 @@ use crate::{service_manager, telemetry};
 
 const METRICS_UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How long the stop of a server takes at most, after the delay before it stops accepting connections.
+/// How long server and worker in one process may take to stop, after the delay in which connections are still accepted.
 const STOP_DEADLINE: Duration = Duration::from_secs(40);
 
 pub async fn run_server(config: &ServeConfig) -> anyhow::Result<()> {

@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 
 const ALL: i64 = i64::MAX;
 
-/// Returns what was checked. Fails if something is broken, after it has printed what.
+/// Returns what is broken, and how many objects and sealed values were checked. `require_complete` makes an error of what is
+/// broken.
 pub async fn verify(store: &Store, keys: &Keys, objects: Option<&Objects>) -> anyhow::Result<Value> {
     let mut broken = Vec::new();
     broken.extend(store.broken_constraints().await?);

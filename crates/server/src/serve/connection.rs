@@ -129,7 +129,8 @@ impl Protocols {
     }
 
     /// Serves until the connection has ended. When it has been idle for too long, or the server stops, it accepts no further
-    /// requests. It is dropped if its client does not end it then: silence of the client must not delay a stop.
+    /// requests, and those that are open are completed. If `idle` completes again after that, the connection is dropped: a client
+    /// that does not end it must not delay a stop.
     async fn drive<C, F>(&self, connection: C, idle: impl Fn(Duration) -> F) -> Result<(), C::Error>
     where
         C: GracefulConnection,

@@ -63,7 +63,7 @@ async fn reads(fixture: &DeploymentFixture, secret: &str) -> usize {
     found["data"].as_array().unwrap().len()
 }
 
-/// The finding: with one credential for a host, a maintainer printed every repository of it.
+/// Without rules for repositories, a maintainer could print every repository of a host with one credential for it.
 #[tokio::test]
 async fn another_repository_of_the_host_gets_no_credential() {
     let (_database, pool) = TestDatabase::create().await;

@@ -21,7 +21,7 @@ const FOREIGN: [&[(&str, &str)]; 10] = [
     &[],
 ];
 
-/// Attacks 24 and 25: a page of another site, and one of a sibling host, changes something.
+/// Attacks 24, 25 and 47: a page of another site, of a sibling host, or of a name that leads to this server changes something.
 #[tokio::test]
 async fn other_sites_change_nothing() {
     let (_database, pool) = TestDatabase::create().await;

@@ -87,7 +87,7 @@ async fn the_first_owner_creates_the_organization_and_is_signed_in() {
     server.server.stop(Duration::ZERO).await;
 }
 
-/// Attack 48: the link is used again.
+/// Attack 49: the link is used again.
 #[tokio::test]
 async fn it_is_valid_once() {
     let (_database, pool, server) = new_server().await;
@@ -103,7 +103,7 @@ async fn it_is_valid_once() {
     server.server.stop(Duration::ZERO).await;
 }
 
-/// Attack 49: the link is taken from an old log.
+/// Attack 50: the link is taken from an old log.
 #[tokio::test]
 async fn it_expires_and_a_restart_renews_it() {
     let (_database, pool, server) = new_server().await;
@@ -123,7 +123,7 @@ async fn it_expires_and_a_restart_renews_it() {
     server.server.stop(Duration::ZERO).await;
 }
 
-/// Attack 50: the link is used after the operator has created an organization.
+/// Attack 51: the link is used after the operator has created an organization.
 #[tokio::test]
 async fn it_is_void_once_an_organization_exists() {
     let (_database, pool, server) = new_server().await;
@@ -144,7 +144,7 @@ async fn it_is_void_once_an_organization_exists() {
     server.server.stop(Duration::ZERO).await;
 }
 
-/// Attack 51: the link is used several times at the same moment, and while the operator creates an organization.
+/// Attack 52: the link is used several times at the same moment, with different names.
 #[tokio::test]
 async fn of_concurrent_uses_one_succeeds() {
     let (_database, pool, server) = new_server().await;
@@ -164,7 +164,7 @@ async fn of_concurrent_uses_one_succeeds() {
     server.server.stop(Duration::ZERO).await;
 }
 
-/// Attack 52: a stranger reaches the port before the owner, and guesses.
+/// Attacks 53 and 54: a stranger reaches the port before the owner, and guesses; a page of another site sends the link.
 #[tokio::test]
 async fn it_cannot_be_guessed_nor_read_from_the_database() {
     let (_database, pool, server) = new_server().await;

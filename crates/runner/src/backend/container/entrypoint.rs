@@ -1,5 +1,5 @@
-//! Checks the entrypoint, and copies it to where the engine finds it. It has to run in any image, so it must not need a dynamic loader: most images don't
-//! have one at the path of this machine's.
+//! Checks the entrypoint, and copies it to where the engine finds it. It has to run in any image, so it must not need a
+//! dynamic loader: most images don't have one at the path of this machine's.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Seek, SeekFrom};

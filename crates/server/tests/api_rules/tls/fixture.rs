@@ -153,7 +153,7 @@ pub async fn connect(client: &TlsConnector, address: SocketAddr) -> io::Result<T
     client.connect(ServerName::from(address.ip()), stream).await
 }
 
-/// Opens a new connection, sends one HTTP/1.1 request on it, and returns the whole response.
+/// Sends one HTTP/1.1 request, after which the server closes the connection, and returns the whole response.
 pub async fn get_once(stream: &mut TlsStream<TcpStream>, host: &str, fields: &str) -> io::Result<String> {
     let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\n{fields}Connection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;

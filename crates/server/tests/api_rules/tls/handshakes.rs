@@ -29,7 +29,7 @@ async fn handshake(fixture: &TlsFixture, version: &'static str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_tls_1_2_and_1_3_are_spoken() {
+async fn only_tls_1_2_and_1_3_are_accepted() {
     let fixture = TlsFixture::start().await;
     for (version, name) in [("-tls1_2", "TLSv1.2"), ("-tls1_3", "TLSv1.3")] {
         let output = handshake(&fixture, version).await;
@@ -69,7 +69,7 @@ async fn the_client_chooses_the_protocol() {
 }
 
 #[tokio::test]
-async fn plain_http_is_answered_with_the_reason() {
+async fn plain_http_gets_a_400_that_names_https() {
     let fixture = TlsFixture::start().await;
     let large = format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n{}", "x".repeat(60_000));
     for request in ["GET / HTTP/1.1\r\nHost: x\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", large.as_str()] {

@@ -1,3 +1,5 @@
+//! How server and worker in one process divide the database connections.
+
 use greenroom_server::daemon::ConnectionBudget;
 
 #[test]
