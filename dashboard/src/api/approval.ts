@@ -15,8 +15,10 @@ export type ApprovalFilter = { status?: Approval["status"]; mine?: boolean; pipe
 export const approvalsQuery = (org: string, filter: ApprovalFilter, offset = 0, limit = PAGE) =>
   queryOptions({
     queryKey: [...keys.approvals(org), "list", filter, offset, limit],
-    queryFn: ({ signal }) =>
-      unwrap(api.GET(APPROVALS, { params: { path: { orgId: org }, query: { ...filter, limit, offset } }, signal })),
+    queryFn: ({ signal }) => {
+      const query = { ...filter, status: filter.status && [filter.status], limit, offset };
+      return unwrap(api.GET(APPROVALS, { params: { path: { orgId: org }, query }, signal }));
+    },
   });
 
 /** Pending approvals that wait for the vote of the signed-in person. */

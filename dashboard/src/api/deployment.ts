@@ -15,7 +15,8 @@ export const deploymentsQuery = (org: string, filter: DeploymentFilter, offset =
   queryOptions({
     queryKey: [...keys.deployments(org), filter, offset],
     queryFn: ({ signal }) => {
-      const params = { path: { orgId: org }, query: { ...filter, limit: PAGE, offset } };
+      const query = { ...filter, status: filter.status && [filter.status], limit: PAGE, offset };
+      const params = { path: { orgId: org }, query };
       return unwrap(api.GET("/organizations/{orgId}/deployments", { params, signal }));
     },
   });

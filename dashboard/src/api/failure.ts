@@ -67,8 +67,9 @@ export const failuresQuery = (org: string, filter: FailureFilter, offset = 0) =>
   queryOptions({
     queryKey: [...keys.failures(org), "list", filter, offset],
     queryFn: ({ signal }) => {
-      const since = filter.since && new Date(serverNow() - PERIODS[filter.since]).toISOString();
-      const query = { pipelineId: filter.pipeline, verdict: filter.verdict, since, limit: PAGE, offset };
+      const from = filter.since && new Date(serverNow() - PERIODS[filter.since]).toISOString();
+      const verdict = filter.verdict && [filter.verdict];
+      const query = { pipelineId: filter.pipeline, verdict, from, limit: PAGE, offset };
       return unwrap(api.GET(FAILURES, { params: { path: { orgId: org }, query }, signal }));
     },
   });

@@ -25,7 +25,7 @@ use crate::http::rules::page::{list_with, page};
 use crate::http::rules::path::{ApprovalPath, OrganizationPath, PathParams, StagePath, parse_id};
 use crate::http::rules::permit::{Narrowed, Permit};
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ReadProblems};
-use crate::http::rules::query::Query;
+use crate::http::rules::query::{Query, parse_names};
 use crate::http::rules::record_response::RecordResponse;
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -38,8 +38,8 @@ pub struct ApprovalQuery {
     /// The number of records to skip. A page past the end is an empty list.
     #[param(minimum = 0, default = 0)]
     offset: Option<i64>,
-    /// Include only approvals with this status, or with one of several, separated by commas. A text that is not a
-    /// status matches none.
+    /// Include only approvals with this status, or with one of several, separated by commas.
+    #[param(inline, style = Form, explode = false, value_type = Option<Vec<greenroom_api_types::approval::ApprovalStatus>>)]
     status: Option<String>,
     /// Include only pending approvals on which you may vote and have not voted.
     mine: Option<bool>,
@@ -52,9 +52,9 @@ pub struct ApprovalQuery {
 impl ApprovalQuery {
     fn filter(self, within: PipelineLimit) -> Result<ApprovalFilter, Failure> {
         let pipeline = self.pipeline_id.map(|text| PipelineName::parse(&text).ok_or_else(Failure::not_found));
-        let statuses = self.status.map(|text| text.split(',').map(str::to_owned).collect::<Vec<_>>());
+        let statuses = self.status.map(|text| parse_names::<ApprovalStatus>("status", &text)).transpose()?;
         Ok(ApprovalFilter {
-            statuses,
+            statuses: statuses.map(|known| known.iter().map(ToString::to_string).collect()),
             pipeline: pipeline.transpose()?,
             environment: self.environment,
             within,

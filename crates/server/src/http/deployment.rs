@@ -6,12 +6,14 @@ use axum::response::{IntoResponse, Response};
 use greenroom_api_types::deployment::{
     Attempt, CancelDeployment, CreateDeployment, Deployment, RetryInputs, RetryStage, Stage,
 };
+use greenroom_api_types::deployment_status::DeploymentStatus;
 use greenroom_api_types::envelope::{Data, List};
 use greenroom_app::App;
 use greenroom_app::command::OpenCommand;
 use greenroom_app::deployment::{self, allow_retry, attempt, check_outcome, stage, to_summary};
 use greenroom_app::deployment_rights::require;
 use greenroom_app::failure::Failure;
+use greenroom_domain::deployment as domain;
 use greenroom_domain::id::DeploymentId;
 use greenroom_domain::policy::action::{
     DeploymentRead, DeploymentRun, DeploymentRunAny, DeploymentRunOwn, DeploymentStart,
@@ -35,7 +37,7 @@ use crate::http::rules::permit::{Narrowed, Permit};
 use crate::http::rules::prefer::Prefer;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ReadProblems};
 use crate::http::rules::query::{
-    Query, check_filter, check_timestamp, parse_commit, parse_pipeline, parse_user,
+    Query, check_filter, check_timestamp, parse_commit, parse_names, parse_pipeline, parse_user,
 };
 use crate::http::rules::record_response::RecordResponse;
 use crate::http::rules::request_slot::RequestSlot;
@@ -54,8 +56,8 @@ pub struct DeploymentQuery {
     /// The number of records to skip.
     #[param(minimum = 0, default = 0)]
     offset: Option<i64>,
-    /// Include only deployments with this status, or with one of several, separated by commas. A text that is
-    /// not a status matches none.
+    /// Include only deployments with this status, or with one of several, separated by commas.
+    #[param(inline, style = Form, explode = false, value_type = Option<Vec<DeploymentStatus>>)]
     status: Option<String>,
     /// Include only deployments of this pipeline: id or slug.
     pipeline_id: Option<String>,
@@ -76,10 +78,11 @@ pub struct DeploymentQuery {
 impl DeploymentQuery {
     fn filter(self, principal: &Principal) -> Result<DeploymentFilter, Failure> {
         let user = self.created_by.as_deref().map(|text| parse_user("createdBy", text, principal));
-        let statuses = self.status.map(|text| check_filter("status", text)).transpose()?;
+        let statuses = self.status.map(|text| parse_names::<domain::DeploymentStatus>("status", &text));
+        let statuses = statuses.transpose()?;
         Ok(DeploymentFilter {
             pipeline: self.pipeline_id.as_deref().map(parse_pipeline).transpose()?,
-            statuses: statuses.map(|text| text.split(',').map(str::to_owned).collect()),
+            statuses: statuses.map(|known| known.iter().map(ToString::to_string).collect()),
             environment: self.env_name.map(|text| check_filter("envName", text)).transpose()?,
             commit_id: self.commit_id.as_deref().map(parse_commit).transpose()?,
             created_by: user.transpose()?,

@@ -11,6 +11,7 @@ use greenroom_app::failure::{Code, Failure};
 use greenroom_domain::definition::nearest;
 use greenroom_domain::event::EventType;
 use greenroom_domain::policy::action::EventRead;
+use greenroom_domain::principal::Principal;
 use greenroom_store::event::EventFilter;
 use greenroom_store::page::PageResult;
 use jiff::Timestamp;
@@ -22,7 +23,7 @@ use crate::http::rules::page::{list_with, page};
 use crate::http::rules::path::{EventPath, OrganizationPath, PathParams, parse_id};
 use crate::http::rules::permit::{Narrowed, Permit};
 use crate::http::rules::problem_responses::{EventStreamProblems, ReadProblems};
-use crate::http::rules::query::{Query, check_timestamp};
+use crate::http::rules::query::{Query, check_timestamp, parse_user};
 use crate::http::rules::record_response::RecordResponse;
 use crate::http::rules::stream;
 
@@ -46,7 +47,7 @@ pub struct EventQuery {
     /// Include only events of this type, or of one of several, separated by commas.
     #[param(example = "session.claimed,session.released")]
     r#type: Option<String>,
-    /// Include only events caused by this user.
+    /// Include only events caused by this user: `me`, or the id of a user.
     actor: Option<String>,
     /// Include only events about this subject, for example `pipelines/pip_…`.
     subject: Option<String>,
@@ -70,18 +71,18 @@ pub struct StreamQuery {
     /// Include only events of this type, or of one of several, separated by commas.
     #[param(example = "session.claimed,session.released")]
     r#type: Option<String>,
-    /// Include only events caused by this user.
+    /// Include only events caused by this user: `me`, or the id of a user.
     actor: Option<String>,
     /// Include only events about this subject.
     subject: Option<String>,
 }
 
 impl EventQuery {
-    fn filter(&self) -> Result<EventFilter, Failure> {
+    fn filter(&self, principal: &Principal) -> Result<EventFilter, Failure> {
         Ok(EventFilter {
             category: self.category.map(Into::into),
             event_types: event_types(self.r#type.as_deref())?,
-            actor: actor(self.actor.as_deref())?,
+            actor: self.actor.as_deref().map(|text| parse_user("actor", text, principal)).transpose()?,
             subject: self.subject.clone(),
             from: check_timestamp("from", self.from)?,
             to: check_timestamp("to", self.to)?,
@@ -105,7 +106,7 @@ pub async fn list_events(
 ) -> Result<Json<List<Event>>, EarlyResponse> {
     let query = query.0;
     let page = page(query.limit, query.offset)?;
-    let filter = visible(&permit.principal, query.filter()?)?;
+    let filter = visible(&permit.principal, query.filter(&permit.principal)?)?;
     let (store, organization) = (&permit.app.store, permit.organization());
     let found = match query.after {
         None => store.events(organization, &filter, page).await?,
@@ -158,7 +159,7 @@ pub async fn stream_events(
     let filter = EventFilter {
         category: query.category.map(Into::into),
         event_types: event_types(query.r#type.as_deref())?,
-        actor: actor(query.actor.as_deref())?,
+        actor: query.actor.as_deref().map(|text| parse_user("actor", text, &permit.principal)).transpose()?,
         subject: query.subject,
         ..EventFilter::default()
     };
@@ -206,11 +207,6 @@ fn event_type(text: &str) -> Result<String, Failure> {
         suggestion: suggestion.map(str::to_owned),
         ..FieldProblem::default()
     }]))
-}
-
-fn actor<T: std::str::FromStr>(text: Option<&str>) -> Result<Option<T>, Failure> {
-    let parsed = text.map(str::parse).transpose();
-    parsed.map_err(|_| Failure::field("actor", "must be a user's id, `usr_…`"))
 }
 
 fn cursor(sequence: i64) -> Result<i64, Failure> {

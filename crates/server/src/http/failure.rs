@@ -2,9 +2,12 @@
 
 use axum::Json;
 use greenroom_api_types::envelope::{Data, List};
-use greenroom_api_types::failure::{Failure as FailureView, FailureHistory, FailureNote, WriteFailureNote};
+use greenroom_api_types::failure::{
+    Failure as FailureView, FailureHistory, FailureNote, FailureVerdict, WriteFailureNote,
+};
 use greenroom_app::evidence::history;
 use greenroom_app::failure::Failure;
+use greenroom_domain::failure::VerdictKind;
 use greenroom_domain::policy::action::{self, DeploymentRead};
 use greenroom_domain::principal::Principal;
 use greenroom_store::failure::FailureFilter;
@@ -21,7 +24,7 @@ use crate::http::rules::page::{list_with, page};
 use crate::http::rules::path::{FailurePath, OrganizationPath, PathParams};
 use crate::http::rules::permit::{Narrowed, Permit};
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ReadProblems};
-use crate::http::rules::query::{Query, check_filter, check_timestamp, parse_pipeline};
+use crate::http::rules::query::{Query, check_filter, check_timestamp, parse_names, parse_pipeline};
 use crate::http::rules::record_response::RecordResponse;
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -38,20 +41,26 @@ pub struct FailureQuery {
     pipeline_id: Option<String>,
     /// Include only failures with this fingerprint.
     fingerprint: Option<String>,
-    /// Include only failures with this verdict. A text that is not a verdict matches none.
+    /// Include only failures with this verdict, or with one of several, separated by commas.
+    #[param(inline, style = Form, explode = false, value_type = Option<Vec<FailureVerdict>>)]
     verdict: Option<String>,
-    /// Include only failures at this time or later.
-    since: Option<Timestamp>,
+    /// Include only failures at this time or later. `since` is another name of this parameter.
+    #[serde(alias = "since")]
+    from: Option<Timestamp>,
+    /// Include only failures before this time.
+    to: Option<Timestamp>,
 }
 
 impl FailureQuery {
     fn filter(self, principal: &Principal) -> Result<(Option<PipelineName>, FailureFilter), Failure> {
         let pipeline = self.pipeline_id.as_deref().map(parse_pipeline).transpose()?;
+        let verdicts = self.verdict.map(|text| parse_names::<VerdictKind>("verdict", &text)).transpose()?;
         let filter = FailureFilter {
             pipeline: None,
             fingerprint: self.fingerprint.map(|text| check_filter("fingerprint", text)).transpose()?,
-            verdict: self.verdict.map(|text| check_filter("verdict", text)).transpose()?,
-            since: check_timestamp("since", self.since)?,
+            verdicts: verdicts.map(|known| known.iter().map(ToString::to_string).collect()),
+            from: check_timestamp("from", self.from)?,
+            to: check_timestamp("to", self.to)?,
             within: principal.pipelines.clone(),
         };
         Ok((pipeline, filter))

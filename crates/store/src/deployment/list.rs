@@ -18,7 +18,7 @@ use crate::{Store, StoreError};
 #[derive(Clone, Debug, Default)]
 pub struct DeploymentFilter {
     pub pipeline: Option<PipelineName>,
-    /// One of these. A text that is not a status matches no deployment.
+    /// One of these.
     pub statuses: Option<Vec<String>>,
     pub environment: Option<String>,
     pub commit_id: Option<CommitPrefix>,

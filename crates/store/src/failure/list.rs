@@ -4,6 +4,7 @@ use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::id::{OrganizationId, PipelineId};
 use greenroom_domain::token_grant::PipelineLimit;
 use jiff::Timestamp;
+use jiff_sqlx::Timestamp as Time;
 
 use super::read::{FailureRecord, FailureRow};
 use crate::page::{MAX_COUNT, Page, PageResult, Total};
@@ -15,9 +16,12 @@ use crate::{Store, StoreError};
 pub struct FailureFilter {
     pub pipeline: Option<PipelineId>,
     pub fingerprint: Option<String>,
-    /// A text that is not a verdict matches no failure.
-    pub verdict: Option<String>,
-    pub since: Option<Timestamp>,
+    /// One of these.
+    pub verdicts: Option<Vec<String>>,
+    /// At this time or later.
+    pub from: Option<Timestamp>,
+    /// Before this time.
+    pub to: Option<Timestamp>,
     /// Only failures of pipelines that the token has access to.
     pub within: PipelineLimit,
 }
@@ -33,22 +37,24 @@ impl Store {
     ) -> Result<PageResult<FailureRecord>, StoreError> {
         let within = limit_ids(&filter.within);
         let pipeline = filter.pipeline.map(|pipeline| pipeline.uuid());
-        let verdict = filter.verdict.as_deref();
-        let since = filter.since.map(jiff_sqlx::Timestamp::from);
+        let verdicts = filter.verdicts.as_deref();
+        let (from, to) = (filter.from.map(Time::from), filter.to.map(Time::from));
         let total = sqlx::query_scalar!(
             r#"select count(*) as "count!" from (
                    select 1 from failures f
                    where f.organization_id = $1 and ($2::uuid is null or f.pipeline_id = $2)
-                     and ($3::text is null or f.fingerprint = $3) and ($4::text is null or f.verdict = $4)
+                     and ($3::text is null or f.fingerprint = $3) and ($4::text[] is null or f.verdict = any($4))
                      and ($5::timestamptz is null or f.failed_at >= $5)
-                     and ($6::uuid[] is null or f.pipeline_id = any($6))
-                   limit $7
+                     and ($6::timestamptz is null or f.failed_at < $6)
+                     and ($7::uuid[] is null or f.pipeline_id = any($7))
+                   limit $8
                ) counted"#,
             organization.uuid(),
             pipeline,
             filter.fingerprint,
-            verdict,
-            since as Option<jiff_sqlx::Timestamp>,
+            verdicts,
+            from as Option<Time>,
+            to as Option<Time>,
             within.as_deref(),
             MAX_COUNT + 1,
         )
@@ -63,15 +69,17 @@ impl Store {
                from failures f
                left join memberships m on m.organization_id = $1 and m.user_id = f.created_by
                where f.organization_id = $1 and ($2::uuid is null or f.pipeline_id = $2)
-                 and ($3::text is null or f.fingerprint = $3) and ($4::text is null or f.verdict = $4)
+                 and ($3::text is null or f.fingerprint = $3) and ($4::text[] is null or f.verdict = any($4))
                  and ($5::timestamptz is null or f.failed_at >= $5)
-                 and ($6::uuid[] is null or f.pipeline_id = any($6))
-               order by f.failed_at desc, f.id desc limit $7 offset $8"#,
+                 and ($6::timestamptz is null or f.failed_at < $6)
+                 and ($7::uuid[] is null or f.pipeline_id = any($7))
+               order by f.failed_at desc, f.id desc limit $8 offset $9"#,
             organization.uuid(),
             pipeline,
             filter.fingerprint,
-            verdict,
-            since as Option<jiff_sqlx::Timestamp>,
+            verdicts,
+            from as Option<Time>,
+            to as Option<Time>,
             within.as_deref(),
             page.limit,
             page.offset,

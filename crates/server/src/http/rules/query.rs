@@ -2,10 +2,13 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use greenroom_api_types::problem::FieldProblem;
 use greenroom_app::failure::Failure;
+use greenroom_domain::definition::nearest;
 use greenroom_domain::id::UserId;
 use greenroom_domain::principal::Principal;
 use greenroom_domain::text::{CommitPrefix, InvalidText, is_hidden};
+use greenroom_domain::text_enum::TextEnum;
 use greenroom_store::pipeline::PipelineName;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -56,6 +59,25 @@ pub fn check_filter(name: &str, text: String) -> Result<String, Failure> {
     } else {
         Ok(text)
     }
+}
+
+/// Parses a parameter with one or several texts of an enum, separated by commas. An unknown one is refused: an empty
+/// result would look as if nothing matched.
+pub fn parse_names<T: TextEnum>(name: &str, text: &str) -> Result<Vec<T>, Failure> {
+    text.split(',').map(|text| text.trim().parse().map_err(|_| unknown_name::<T>(name, text))).collect()
+}
+
+fn unknown_name<T: TextEnum>(name: &str, text: &str) -> Failure {
+    let names = || T::ALL.iter().map(|value| value.as_str());
+    let suggestion = nearest(text, names());
+    let hint = suggestion.map(|suggestion| format!("; did you mean `{suggestion}`?")).unwrap_or_default();
+    Failure::fields(vec![FieldProblem {
+        pointer: name.to_owned(),
+        detail: format!("must be one of `{}`{hint}", names().collect::<Vec<_>>().join("`, `")),
+        expected: names().map(str::to_owned).collect(),
+        suggestion: suggestion.map(str::to_owned),
+        ..FieldProblem::default()
+    }])
 }
 
 /// Parses a parameter that is a commit's id or its beginning.
