@@ -3,8 +3,9 @@
 use std::sync::LazyLock;
 
 use axum::Router;
-use axum::extract::OriginalUri;
+use axum::extract::{OriginalUri, Request};
 use axum::http::{HeaderMap, HeaderValue, Method};
+use axum::middleware::Next;
 use axum::routing::get;
 use greenroom_api_types::problem::{FieldProblem, Problem, SuggestedRequest};
 use greenroom_app::App;
@@ -14,7 +15,10 @@ use utoipa::OpenApi;
 
 use crate::http::rules::operations::operations;
 use crate::http::rules::problem::problem_response;
-use crate::http::rules::{compress, not_modified, openapi, schema};
+use crate::http::rules::record_response::content_hash;
+use crate::http::rules::{
+    compress, known_path, not_modified, openapi, schema, shared_parts, undeclared_query,
+};
 use crate::http::{
     analysis, analysis_settings, approval, browser_session, cache, cleanup, definition_schema, deployment,
     deployment_stream, docs, environment, environment_hold, environment_list, environment_pool, event,
@@ -220,11 +224,22 @@ static DOCUMENT: LazyLock<String> = LazyLock::new(|| serde_json::to_string(&docu
 
 /// All routes of a server: the API, its documentation and the probes.
 pub fn router(app: App) -> Router {
-    // Clients request the list with and without a trailing slash.
-    let list = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/";
-    let api = routes()
-        .route(list, get(environment::list_environments))
-        .route("/openapi.json", get(async || ([("content-type", "application/json")], DOCUMENT.as_str())));
+    // A layer of a router runs after the route was found, so the address is rewritten by one around it.
+    let rewrite = axum::middleware::map_request(known_path::rewrite);
+    Router::new().fallback_service(known_routes(app)).layer(rewrite)
+}
+
+fn known_routes(app: App) -> Router {
+    let api = routes().route(
+        "/openapi.json",
+        get(async || {
+            let (text, tag) = &*DOCUMENT;
+            ([("content-type", "application/json"), ("etag", tag.as_str())], text.as_str())
+        }),
+    );
+    let api = api.layer(axum::middleware::from_fn(async |request: Request, next: Next| {
+        undeclared_query::find(&WITHOUT_QUERY, request, next).await
+    }));
     let api = api.layer(axum::middleware::from_fn(not_modified::not_modified));
     let api = api.layer(axum::middleware::from_fn(compress::compress)).merge(runner::job::routes());
     let api = api.layer(axum::middleware::from_fn_with_state(app.health.clone(), schema::require));

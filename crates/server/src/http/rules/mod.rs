@@ -40,3 +40,4 @@ pub mod security_headers;
 pub mod several;
 pub mod sign_in_request;
 pub mod stream;
+pub mod undeclared_query;

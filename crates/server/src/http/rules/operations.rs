@@ -7,10 +7,11 @@ use axum::handler::Handler;
 use axum::routing::{MethodFilter, on};
 use greenroom_app::App;
 use utoipa::Path;
-use utoipa::openapi::HttpMethod;
 
-/// Defines `routes()`, which returns the routes of these handlers, and `Operations`, whose `openapi()` is their
-/// document. Method and path are those of a handler's `#[utoipa::path]`, which generates a type with the
+use crate::http::rules::undeclared_query::method;
+
+/// Defines `routes()`, which returns the routes of these handlers, `Operations`, whose `openapi()` is their document, and
+/// `WITHOUT_QUERY`, those that have no query parameters. Method and path are those of a handler's `#[utoipa::path]`, which generates a type with the
 /// handler's name and a prefix.
 macro_rules! operations {
     ($($module:ident::$handler:ident),+ $(,)?) => {
@@ -25,6 +26,14 @@ macro_rules! operations {
             router
         }
 
+        pastey::paste! {
+            static WITHOUT_QUERY: crate::http::rules::undeclared_query::Operations = std::sync::LazyLock::new(|| {
+                let mut found = std::collections::HashMap::new();
+                $(found.extend(crate::http::rules::undeclared_query::without_query::<$module::[<__path_ $handler>]>());)+
+                found
+            });
+        }
+
         #[derive(utoipa::OpenApi)]
         #[openapi(paths($($module::$handler),+))]
         struct Operations;
@@ -34,22 +43,10 @@ pub(crate) use operations;
 
 /// Adds the route of an operation. An operation of the same path has another method.
 pub fn route<O: Path, H: Handler<T, App>, T: 'static>(router: Router<App>, handler: H) -> Router<App> {
-    let methods = O::methods().iter().map(filter).reduce(MethodFilter::or);
+    let filters = O::methods().into_iter().filter_map(|of| MethodFilter::try_from(method(&of)).ok());
+    let methods = filters.reduce(MethodFilter::or);
     match methods {
         Some(methods) => router.route(&O::path(), on(methods, handler)),
         None => router,
-    }
-}
-
-fn filter(method: &HttpMethod) -> MethodFilter {
-    match method {
-        HttpMethod::Get => MethodFilter::GET,
-        HttpMethod::Put => MethodFilter::PUT,
-        HttpMethod::Post => MethodFilter::POST,
-        HttpMethod::Delete => MethodFilter::DELETE,
-        HttpMethod::Options => MethodFilter::OPTIONS,
-        HttpMethod::Head => MethodFilter::HEAD,
-        HttpMethod::Patch => MethodFilter::PATCH,
-        HttpMethod::Trace => MethodFilter::TRACE,
     }
 }

@@ -28,6 +28,7 @@ use crate::http::rules::identity::Identity;
 use crate::http::rules::path::OrganizationPath;
 use crate::http::rules::pipeline_limit;
 use crate::http::rules::request_id::RequestId;
+use crate::http::rules::undeclared_query;
 
 /// A request whose sender is authenticated and a member of the organization in the path. It grants no
 /// permission. Handlers use it for operations that every member may call, and for use cases that check the
@@ -55,6 +56,14 @@ impl FromRequestParts<App> for AuthenticatedRequest {
     type Rejection = EarlyResponse;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, EarlyResponse> {
+        let request = Self::identify(parts, app).await?;
+        undeclared_query::check(parts)?;
+        Ok(request)
+    }
+}
+
+impl AuthenticatedRequest {
+    async fn identify(parts: &mut Parts, app: &App) -> Result<Self, EarlyResponse> {
         let request_id = RequestId::from_request_parts(parts, app).await?;
         let path = RawPathParams::from_request_parts(parts, app).await.map_err(|_| Failure::not_found())?;
         let organization = path.iter().find(|(name, _)| *name == OrganizationPath::VARIABLE);
@@ -142,13 +151,14 @@ struct PermitRules {
 #[boxed_futures]
 impl PermitRules {
     pub async fn permit(&self, parts: &mut Parts, app: &App) -> Result<AuthenticatedRequest, EarlyResponse> {
-        let mut request = AuthenticatedRequest::from_request_parts(parts, app).await?;
+        let mut request = AuthenticatedRequest::identify(parts, app).await?;
         if let Err(denied) = (self.check)(request.principal.role, request.principal.scopes) {
             request.granted_on = Some(self.granted_on(&request, parts, denied).await?);
         }
         if !self.filters_results {
             pipeline_limit::check(&request.app, &request.principal, parts).await?;
         }
+        undeclared_query::check(parts)?;
         Ok(request)
     }
 
@@ -202,10 +212,12 @@ impl FromRequestParts<App> for Caller {
     type Rejection = EarlyResponse;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, EarlyResponse> {
-        match parts.extensions.get::<Identity>() {
-            Some(Identity::Browser(browser)) => Ok(Self::Browser(Arc::clone(browser))),
-            _ => Ok(authenticate(parts, None).map(Self::Token)?),
-        }
+        let caller = match parts.extensions.get::<Identity>() {
+            Some(Identity::Browser(browser)) => Self::Browser(Arc::clone(browser)),
+            _ => authenticate(parts, None).map(Self::Token)?,
+        };
+        undeclared_query::check(parts)?;
+        Ok(caller)
     }
 }
 
