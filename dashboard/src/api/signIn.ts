@@ -36,4 +36,4 @@ export const browserSessionsQuery = queryOptions({
 
 /** Ends one session, or all but the one that sends the request. */
 export const endBrowserSessions = (sessionId?: string) =>
-  unwrapData(api.DELETE("/me/browser-sessions", { params: { query: { sessionId } } }));
+  unwrapData(api.DELETE("/me/browser-sessions", { params: { query: sessionId ? { sessionId } : { all: true } } }));

@@ -52,6 +52,18 @@ pub async fn claim<R: Replayable>(
     }
 }
 
+/// Returns what a claim would return, and changes nothing.
+pub async fn preview<R>(
+    request: &CommandRequest<'_>,
+    place: &Place,
+    claim: &ClaimRequest,
+    render: Render<R>,
+) -> Result<R, Interruption> {
+    let mut command = request.open().await?;
+    let view = claim_on_slow_path(&mut command, place, claim).await?;
+    Ok(render(request.web_urls(), view)?)
+}
+
 /// Claims within a command. With an idempotency key, the fast path is a part of the command, because the
 /// response is stored in its transaction; without one, the claim has tried the fast path before.
 async fn claim_in(

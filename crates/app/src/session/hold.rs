@@ -111,6 +111,18 @@ pub async fn release<R: Replayable>(
     command.finish(render(request.web_urls(), view)?).await
 }
 
+/// Returns what a release would return, and changes nothing.
+pub async fn preview_release<R>(
+    request: &CommandRequest<'_>,
+    place: &Place,
+    id: SessionId,
+    render: Render<R>,
+) -> Result<R, Interruption> {
+    let mut command = request.open().await?;
+    let view = release_in(&mut command, place, id).await?;
+    Ok(render(request.web_urls(), view)?)
+}
+
 async fn release_in(command: &mut Command, place: &Place, id: SessionId) -> Result<SessionView, Failure> {
     let mut locked = lock_place(command, place).await?;
     let session = command.session(locked.id, id).await?.ok_or_else(Failure::not_found)?;

@@ -19,6 +19,7 @@ use utoipa::IntoParams;
 
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::dry_run::DryRun;
 use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{list_with, page};
@@ -152,17 +153,18 @@ pub async fn reject(
 /// Possible while the approval is pending, and as often as you like: a vote that was withdrawn can be cast again. A request
 /// without a vote changes nothing.
 #[utoipa::path(delete, path = "/organizations/{orgId}/approvals/{approvalId}/vote", tag = "approvals",
-    params(OrganizationPath, ApprovalPath, IdempotencyKey),
+    params(OrganizationPath, ApprovalPath, DryRun, IdempotencyKey),
     responses((status = 200, body = Data<ApprovalDetails>), CommandProblems))]
 pub async fn withdraw_vote(
     permit: Permit<ApprovalDecide>,
     path: PathParams<ApprovalPath>,
+    query: Query<DryRun>,
     key: IdempotencyKey,
 ) -> HandlerResult {
     let id = parse_id(&path.0.approval_id)?;
     let mut command = permit.open(key, &[]).await?;
     let details = approval::withdraw(&mut command, id).await?;
-    Ok(command.finish(RecordResponse::ok(&details)?).await?)
+    query.0.finish(command, RecordResponse::ok(&details)?).await
 }
 
 /// Override gates of a stage that waits

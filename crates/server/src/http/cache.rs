@@ -12,6 +12,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::dry_run::DryRun;
 use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{OrganizationPath, PathParams, PipelinePath};
@@ -21,13 +22,34 @@ use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
 
 #[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-pub struct CacheQuery {
-    /// Include only caches with this key.
+pub struct DeleteCachesQuery {
+    /// Delete only caches with this key.
     key: Option<String>,
-    /// Include only caches of this zone: `protected`, `open` or `session`.
+    /// Delete only caches of this zone: `protected`, `open` or `session`.
     zone: Option<String>,
+    /// Delete all caches. Has to be true if neither `key` nor `zone` is sent.
+    #[param(default = false)]
+    all: Option<bool>,
+    /// If true, return which caches would be deleted, and change nothing.
+    #[param(default = false)]
+    dry_run: Option<bool>,
+}
+
+impl DeleteCachesQuery {
+    /// A variable that is empty by mistake must not delete everything.
+    fn check(&self) -> Result<(), Failure> {
+        let names_some = self.key.is_some() || self.zone.is_some();
+        match self.all.unwrap_or(false) {
+            false if !names_some => Err(Failure::field(
+                "all",
+                "must be true if all caches are to be deleted; else send `key` or `zone`",
+            )),
+            true if names_some => Err(Failure::field("all", "can't be used together with `key` or `zone`")),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// List the caches of a pipeline, sorted by key
@@ -47,26 +69,25 @@ pub async fn list_caches(
     Ok(Json(Data { data: cache::list(&permit.app, organization, pipeline.id).await? }))
 }
 
-/// Delete all caches of a pipeline, or only those with a key or in a zone. Returns the deleted caches
+/// Delete the caches of a pipeline with a key, of a zone, or with `all=true` all of them. Returns the deleted caches
 ///
 /// The next job that uses such a key stores a new cache under it. Deleting again returns an empty list, and
 /// records no event.
 #[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}/caches", tag = "pipelines",
-    params(OrganizationPath, PipelinePath, CacheQuery, IdempotencyKey),
+    params(OrganizationPath, PipelinePath, DeleteCachesQuery, IdempotencyKey),
     responses((status = 200, body = Data<Vec<Cache>>), CommandProblems))]
 pub async fn delete_caches(
     permit: Permit<PipelineEdit>,
     path: PathParams<PipelinePath>,
-    query: Query<CacheQuery>,
+    query: Query<DeleteCachesQuery>,
     key: IdempotencyKey,
 ) -> HandlerResult {
     let name = parse_name(&path.0.pipeline_id)?;
-    let CacheQuery { key: cache_key, zone } = query.0;
-    // An Idempotency-Key with other parameters is a different request.
-    let fingerprint = format!("{cache_key:?} {zone:?}");
-    let mut command = permit.open(key, fingerprint.as_bytes()).await?;
+    query.0.check()?;
+    let DeleteCachesQuery { key: cache_key, zone, dry_run, .. } = query.0;
+    let mut command = permit.open(key, &[]).await?;
     let deleted = cache::delete(&mut command, &name, cache_key.as_deref(), zone.as_deref()).await?;
-    Ok(command.finish(RecordResponse::ok(&deleted)?).await?)
+    DryRun::new(dry_run).finish(command, RecordResponse::ok(&deleted)?).await
 }
 
 fn parse_name(text: &str) -> Result<PipelineName, Failure> {

@@ -9,10 +9,12 @@ use greenroom_domain::policy::action::CleanupManage;
 
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::dry_run::DryRun;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{EnvironmentPath, OrganizationPath, PathParams};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems};
+use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
 use crate::http::rules::response_examples as examples;
 use crate::http::session_wire;
@@ -47,12 +49,13 @@ pub async fn repeat_cleanup(
 /// environment is no longer tracked. If no clean-up has failed, the request is rejected with `409`.
 #[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/cleanup",
     tag = "environments",
-    params(OrganizationPath, EnvironmentPath, IdempotencyKey),
+    params(OrganizationPath, EnvironmentPath, DryRun, IdempotencyKey),
     request_body = GiveUp,
     responses((status = 200, body = Data<Environment>, example = json!(examples::environment())), CommandProblems, BodyProblems))]
 pub async fn give_up_cleanup(
     permit: Permit<CleanupManage>,
     path: PathParams<EnvironmentPath>,
+    query: Query<DryRun>,
     key: IdempotencyKey,
     body: Body<GiveUp>,
 ) -> HandlerResult {
@@ -63,5 +66,5 @@ pub async fn give_up_cleanup(
         permit.app.store.last_of_environments(permit.organization(), &[found.id]).await?.remove(&found.id);
     let urls = permit.web_urls();
     let view = environment::wire(urls, found, last.map(|last| session_wire::deployment(urls, last)));
-    Ok(command.finish(RecordResponse::ok(&view)?).await?)
+    query.0.finish(command, RecordResponse::ok(&view)?).await
 }

@@ -9,10 +9,12 @@ use greenroom_store::pipeline::PipelineName;
 
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::dry_run::DryRun;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{LastingEnvironmentPath, OrganizationPath, PathParams};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems};
+use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
 
 /// Hold a lasting environment: only your deployments begin there
@@ -42,15 +44,16 @@ pub async fn hold_environment(
 /// Deployments that wait for it continue. The holder ends it, or an admin. If there is no hold, nothing changes.
 #[utoipa::path(delete, path = "/organizations/{orgId}/pipelines/{pipelineId}/environments/{environmentName}/hold",
     tag = "environments",
-    params(OrganizationPath, LastingEnvironmentPath, IdempotencyKey),
+    params(OrganizationPath, LastingEnvironmentPath, DryRun, IdempotencyKey),
     responses((status = 200, body = Data<HeldEnvironment>), CommandProblems))]
 pub async fn end_environment_hold(
     permit: Permit<EnvironmentHold>,
     path: PathParams<LastingEnvironmentPath>,
+    query: Query<DryRun>,
     key: IdempotencyKey,
 ) -> HandlerResult {
     let pipeline = PipelineName::parse(&path.0.pipeline_id).ok_or_else(Failure::not_found)?;
     let mut command = permit.open(key, &[]).await?;
     let held = environment_hold::end(&mut command, &pipeline, &path.0.environment_name).await?;
-    Ok(command.finish(RecordResponse::ok(&held)?).await?)
+    query.0.finish(command, RecordResponse::ok(&held)?).await
 }

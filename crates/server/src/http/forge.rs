@@ -13,6 +13,7 @@ use greenroom_store::forge::ForgeRecord;
 
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::dry_run::DryRun;
 use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list_with};
@@ -108,17 +109,18 @@ pub async fn update_forge(
 /// Its credential is deleted with it. The response is the forge as before. A deleted forge is `404`, and its name can be
 /// used again. Pull requests that were opened stay; revoke the token at the forge too.
 #[utoipa::path(delete, path = "/organizations/{orgId}/forges/{forgeName}", tag = "forges",
-    params(OrganizationPath, ForgePath, IdempotencyKey, Precondition),
+    params(OrganizationPath, ForgePath, DryRun, IdempotencyKey, Precondition),
     responses((status = 200, body = Data<Forge>), CommandProblems, ConditionProblems))]
 pub async fn delete_forge(
     permit: Permit<ForgeManage>,
     path: PathParams<ForgePath>,
+    query: Query<DryRun>,
     key: IdempotencyKey,
     condition: Precondition,
 ) -> HandlerResult {
     let mut command = permit.open(key, &[]).await?;
     let deleted = forge::delete(&mut command, path.0.name()?, &condition).await?;
-    Ok(command.finish(RecordResponse::ok(&view(deleted))?).await?)
+    query.0.finish(command, RecordResponse::ok(&view(deleted))?).await
 }
 
 fn respond(status: StatusCode, forge: ForgeRecord) -> Result<RecordResponse, Failure> {

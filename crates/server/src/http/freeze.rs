@@ -11,6 +11,7 @@ use greenroom_domain::policy::action::{FreezeManage, FreezeRead};
 
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::dry_run::DryRun;
 use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list_with};
@@ -98,18 +99,19 @@ pub async fn update_freeze(
 /// Stages that wait only for this freeze begin. Its record stays readable. Deleting again changes nothing and returns
 /// the record.
 #[utoipa::path(delete, path = "/organizations/{orgId}/freezes/{freezeId}", tag = "freezes",
-    params(OrganizationPath, FreezePath, IdempotencyKey, Precondition),
+    params(OrganizationPath, FreezePath, DryRun, IdempotencyKey, Precondition),
     responses((status = 200, body = Data<Freeze>), CommandProblems, ConditionProblems))]
 pub async fn delete_freeze(
     permit: Permit<FreezeManage>,
     path: PathParams<FreezePath>,
+    query: Query<DryRun>,
     key: IdempotencyKey,
     condition: Precondition,
 ) -> HandlerResult {
     let id = parse_id(&path.0.freeze_id)?;
     let mut command = permit.open(key, &[]).await?;
     let ended = freeze::end(&mut command, id, &condition).await?;
-    Ok(command.finish(respond(StatusCode::OK, ended)?).await?)
+    query.0.finish(command, respond(StatusCode::OK, ended)?).await
 }
 
 fn respond(status: StatusCode, (record, now): FreezeAt) -> Result<RecordResponse, Failure> {

@@ -190,12 +190,13 @@ pub async fn archive_pipeline(
 /// run on a stopped pipeline too. Stopping again with another mode or reason replaces the stop; with the same
 /// ones it changes nothing.
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/stop", tag = "pipelines",
-    params(OrganizationPath, PipelinePath, IdempotencyKey, Precondition),
+    params(OrganizationPath, PipelinePath, DryRun, IdempotencyKey, Precondition),
     request_body(content = Option<StopPipeline>),
     responses((status = 200, body = Data<Pipeline>), CommandProblems, BodyProblems, ConditionProblems))]
 pub async fn stop_pipeline(
     permit: Permit<PipelineStop>,
     path: PathParams<PipelinePath>,
+    query: Query<DryRun>,
     key: IdempotencyKey,
     condition: Precondition,
     body: Body<StopPipeline>,
@@ -206,7 +207,7 @@ pub async fn stop_pipeline(
     let reason = body.value.reason.as_deref();
     let stopped = pipeline::change_status(&mut command, &name, &condition, change, reason).await?;
     let response = respond(StatusCode::OK, &mut command, stopped).await?;
-    Ok(command.finish(response).await?)
+    query.0.finish(command, response).await
 }
 
 /// Resume a stopped pipeline. Deployments that were waiting for this continue

@@ -16,6 +16,7 @@ use utoipa::IntoParams;
 
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::dry_run::DryRun;
 use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list_with};
@@ -152,17 +153,18 @@ pub async fn list_step_usage(
 /// the same reason changes nothing.
 #[utoipa::path(post, path = "/organizations/{orgId}/step-registries/{registryId}/steps/{stepName}/versions/{stepVersion}/yank",
     tag = "step-registries",
-    params(OrganizationPath, RegistryStepVersionPath, IdempotencyKey),
+    params(OrganizationPath, RegistryStepVersionPath, DryRun, IdempotencyKey),
     request_body = YankStepVersion,
     responses((status = 200, body = Data<RegistryStepVersion>), CommandProblems, BodyProblems))]
 pub async fn yank_registry_step_version(
     permit: Permit<RegistryManage>,
     path: PathParams<RegistryStepVersionPath>,
+    query: Query<DryRun>,
     key: IdempotencyKey,
     body: Body<YankStepVersion>,
 ) -> HandlerResult {
     let (place, version) = path.0.parse()?;
     let mut command = permit.open(key, &body.bytes).await?;
     let yanked = version::yank(&mut command, &place, &version, &body.value).await?;
-    Ok(command.finish(RecordResponse::ok(&version_view(yanked))?).await?)
+    query.0.finish(command, RecordResponse::ok(&version_view(yanked))?).await
 }

@@ -20,6 +20,7 @@ use utoipa::IntoParams;
 
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::dry_run::DryRun;
 use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list_with, page};
@@ -147,18 +148,19 @@ pub async fn update_secret(
 /// without their values, and the log of its reads stay readable. Deleting again changes nothing and returns the
 /// record.
 #[utoipa::path(delete, path = "/organizations/{orgId}/secrets/{secretId}", tag = "secrets",
-    params(OrganizationPath, SecretPath, IdempotencyKey, Precondition),
+    params(OrganizationPath, SecretPath, DryRun, IdempotencyKey, Precondition),
     responses((status = 200, body = Data<Secret>), CommandProblems, ConditionProblems))]
 pub async fn delete_secret(
     permit: Permit<Edit>,
     path: PathParams<SecretPath>,
+    query: Query<DryRun>,
     key: IdempotencyKey,
     condition: Precondition,
 ) -> HandlerResult {
     let id = parse_id(&path.0.secret_id)?;
     let mut command = permit.open(key, &[]).await?;
     let deleted = secret::delete(&mut command, id, &condition).await?;
-    Ok(command.finish(respond(StatusCode::OK, deleted)?).await?)
+    query.0.finish(command, respond(StatusCode::OK, deleted)?).await
 }
 
 /// Set the value of a secret: a new version
@@ -225,17 +227,18 @@ pub async fn activate_secret_version(
 /// The value is deleted and can't be restored. The active version can't be destroyed. Destroying again changes
 /// nothing. Backups of the database contain the sealed value until they are deleted.
 #[utoipa::path(post, path = "/organizations/{orgId}/secrets/{secretId}/versions/{version}/destroy", tag = "secrets",
-    params(OrganizationPath, SecretVersionPath, IdempotencyKey),
+    params(OrganizationPath, SecretVersionPath, DryRun, IdempotencyKey),
     responses((status = 200, body = Data<SecretVersion>), CommandProblems))]
 pub async fn destroy_secret_version(
     permit: Permit<Edit>,
     path: PathParams<SecretVersionPath>,
+    query: Query<DryRun>,
     key: IdempotencyKey,
 ) -> HandlerResult {
     let (id, version) = path.0.parse()?;
     let mut command = permit.open(key, &[]).await?;
     let destroyed = value::destroy(&mut command, id, version).await?;
-    Ok(command.finish(RecordResponse::ok(&secret::version_view(destroyed))?).await?)
+    query.0.finish(command, RecordResponse::ok(&secret::version_view(destroyed))?).await
 }
 
 /// List the reads of a secret, newest first

@@ -14,12 +14,14 @@ use greenroom_domain::session::SessionStatus;
 use crate::http::environment::find;
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::dry_run::DryRun;
 use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{EnvironmentPath, OrganizationPath, PathParams, SessionPath, parse_id};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::prefer::Prefer;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ReadProblems};
+use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
 use crate::http::rules::request_slot::RequestSlot;
 use crate::http::rules::response_examples as examples;
@@ -74,20 +76,28 @@ pub async fn claim_session(
 /// claim that overtakes the queue.
 #[utoipa::path(post, path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/force-claim",
     tag = "environments",
-    params(OrganizationPath, EnvironmentPath, IdempotencyKey),
+    params(OrganizationPath, EnvironmentPath, DryRun, IdempotencyKey),
     request_body(content = Option<ForceClaim>),
-    responses((status = 201, description = "You hold the environment; `displaced` is the session that held it before",
+    responses((status = 200, description = "With `dryRun=true`: what would be returned. `displaced` is the session that would end",
+            body = Data<Session>, example = json!(examples::session())),
+        (status = 201, description = "You hold the environment; `displaced` is the session that held it before",
         body = Data<Session>, example = json!(examples::session())),
         CommandProblems, BodyProblems))]
 pub async fn force_claim(
     permit: Permit<SessionHold>,
     path: PathParams<EnvironmentPath>,
+    query: Query<DryRun>,
     key: IdempotencyKey,
     body: Body<ForceClaim>,
 ) -> HandlerResult {
     let ForceClaim { commit_id, branch, context, ttl_seconds } = body.value;
     let request = ClaimRequest { commit_id, branch, context, ttl_seconds, mode: ClaimMode::Force };
-    Ok(claim::claim(&permit.command(key, &body.bytes), &path.0.place()?, &request, respond_claimed).await?)
+    let (place, command) = (path.0.place()?, permit.command(key, &body.bytes));
+    if query.0.is_dry_run() {
+        return Ok(claim::preview(&command, &place, &request, respond).await?);
+    }
+    let claimed = claim::claim(&command, &place, &request, respond_claimed).await;
+    Ok(session_replay::session(&permit, &path.0.pipeline_id, claimed).await?)
 }
 
 /// View a session with its lock and deployments, and whether it was overridden
@@ -187,15 +197,20 @@ pub async fn renew_session(
 #[utoipa::path(delete,
     path = "/organizations/{orgId}/pipelines/{pipelineId}/ephemeral-environments/{envName}/sessions/{sessionId}",
     tag = "environments",
-    params(OrganizationPath, SessionPath, IdempotencyKey),
+    params(OrganizationPath, SessionPath, DryRun, IdempotencyKey),
     responses((status = 200, body = Data<Session>, example = json!(examples::released_session())), CommandProblems))]
 pub async fn release_session(
     permit: Permit<(SessionHold, SessionEndAny)>,
     path: PathParams<SessionPath>,
+    query: Query<DryRun>,
     key: IdempotencyKey,
 ) -> HandlerResult {
-    let (place, session_id) = path.0.parse()?;
-    Ok(hold::release(&permit.command(key, &[]), &place, session_id, respond).await?)
+    let ((place, session_id), command) = (path.0.parse()?, permit.command(key, &[]));
+    Ok(if query.0.is_dry_run() {
+        hold::preview_release(&command, &place, session_id, respond).await?
+    } else {
+        hold::release(&command, &place, session_id, respond).await?
+    })
 }
 
 /// A claim's response: the session is active, or queued.

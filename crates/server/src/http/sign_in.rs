@@ -89,7 +89,7 @@ pub async fn set_up_installation(
 /// The present password is required if you have one. All of your other browser sessions end in the same
 /// transaction, and a sign-in link that was not used becomes invalid. Only a browser session may send this
 /// request, no API token. Repeating the request fails if the password was changed.
-#[utoipa::path(put, path = "/me/password", tag = "identity",
+#[utoipa::path(put, path = "/me/password", tag = "identity", security(("browser" = [])),
     request_body = ChangePassword,
     responses((status = 200, body = Data<EndedBrowserSessions>), CommandProblems, BodyProblems))]
 pub async fn change_password(

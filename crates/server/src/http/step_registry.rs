@@ -16,6 +16,7 @@ use greenroom_store::step_registry::RegistryRecord;
 
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::dry_run::DryRun;
 use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list_with};
@@ -108,18 +109,19 @@ pub async fn update_step_registry(
 /// locked its steps go on: the content is kept by its digest, and a lock refers to the id of the registry, never to its name
 /// alone. Deleting again changes nothing and returns the record.
 #[utoipa::path(delete, path = "/organizations/{orgId}/step-registries/{registryId}", tag = "step-registries",
-    params(OrganizationPath, RegistryPath, IdempotencyKey, Precondition),
+    params(OrganizationPath, RegistryPath, DryRun, IdempotencyKey, Precondition),
     responses((status = 200, body = Data<StepRegistry>), CommandProblems, ConditionProblems))]
 pub async fn delete_step_registry(
     permit: Permit<RegistryManage>,
     path: PathParams<RegistryPath>,
+    query: Query<DryRun>,
     key: IdempotencyKey,
     condition: Precondition,
 ) -> HandlerResult {
     let id = parse_id(&path.0.registry_id)?;
     let mut command = permit.open(key, &[]).await?;
     let deleted = step_registry::delete(&mut command, id, &condition).await?;
-    Ok(command.finish(respond(StatusCode::OK, deleted)?).await?)
+    query.0.finish(command, respond(StatusCode::OK, deleted)?).await
 }
 
 /// Synchronize a step registry now

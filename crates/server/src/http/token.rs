@@ -16,6 +16,7 @@ use utoipa::IntoParams;
 
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::dry_run::DryRun;
 use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{list, page};
@@ -113,16 +114,17 @@ pub fn respond_created(created: Token, secret: &TokenSecret) -> Result<RecordRes
 /// that were claimed with them continue, but those that wait in a queue are not granted. Revoking again
 /// changes nothing and returns the token.
 #[utoipa::path(delete, path = "/organizations/{orgId}/api-tokens/{tokenId}", tag = "identity",
-    params(OrganizationPath, TokenPath, IdempotencyKey),
+    params(OrganizationPath, TokenPath, DryRun, IdempotencyKey),
     responses((status = 200, body = Data<ApiToken>), CommandProblems))]
 pub async fn revoke_api_token(
     caller: AuthenticatedRequest,
     path: PathParams<TokenPath>,
+    query: Query<DryRun>,
     key: IdempotencyKey,
 ) -> HandlerResult {
     let token_id = parse_id(&path.0.token_id)?;
     token::allow_revoke(&caller.principal, token_id)?;
     let mut command = caller.open(key, &[]).await?;
     let revoked = token::revoke(&mut command, token_id).await?;
-    Ok(command.finish(RecordResponse::ok(&ApiToken::from(revoked))?).await?)
+    query.0.finish(command, RecordResponse::ok(&ApiToken::from(revoked))?).await
 }

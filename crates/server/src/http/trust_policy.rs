@@ -11,6 +11,7 @@ use greenroom_domain::policy::action::ServiceAccountManage;
 
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::dry_run::DryRun;
 use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::page::{PageQuery, list};
@@ -64,15 +65,16 @@ pub async fn create_trust_policy(
 /// The tokens are rejected within one second on every server. Sessions that they hold end with their lease. The response
 /// is the policy as before the deletion. A deleted policy is `404`, and its name can be used again.
 #[utoipa::path(delete, path = "/organizations/{orgId}/service-accounts/{serviceAccountId}/trust-policies/{policyId}", tag = "identity",
-    params(OrganizationPath, TrustPolicyPath, IdempotencyKey),
+    params(OrganizationPath, TrustPolicyPath, DryRun, IdempotencyKey),
     responses((status = 200, body = Data<TrustPolicy>), CommandProblems))]
 pub async fn delete_trust_policy(
     permit: Permit<ServiceAccountManage>,
     path: PathParams<TrustPolicyPath>,
+    query: Query<DryRun>,
     key: IdempotencyKey,
 ) -> HandlerResult {
     let (account, id) = (parse_id(&path.0.service_account_id)?, parse_id(&path.0.policy_id)?);
     let mut command = permit.open(key, &[]).await?;
     let deleted = trust_policy::delete(&mut command, account, id).await?;
-    Ok(command.finish(RecordResponse::ok(&TrustPolicy::from(deleted))?).await?)
+    query.0.finish(command, RecordResponse::ok(&TrustPolicy::from(deleted))?).await
 }

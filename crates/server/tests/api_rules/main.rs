@@ -62,6 +62,7 @@ mod stream_resume;
 mod stream_rights;
 mod tls;
 mod totals;
+mod undeclared_query;
 mod units;
 mod unknown_events;
 mod unread_responses;

@@ -186,7 +186,13 @@ async fn maintainers_see_and_delete_caches() {
     assert_eq!(zones, ["protected", "session"]);
     assert_eq!((&list["data"][0]["key"], &list["data"][1]["bytes"]), (&json!("deps"), &json!(8)));
 
-    for (query, wrong) in [("zone=all", "zone"), ("key=%00", "key"), ("name=x", "name")] {
+    for (query, wrong) in [
+        ("zone=all", "zone"),
+        ("key=%00", "key"),
+        ("name=x", "name"),
+        ("", "all"),
+        ("all=true&key=deps", "all"),
+    ] {
         let (status, response) = fixture.call(Method::DELETE, &format!("{path}?{query}"), Value::Null).await;
         assert_eq!(status, 422, "{wrong}: {response}");
     }
@@ -194,7 +200,10 @@ async fn maintainers_see_and_delete_caches() {
         fixture.call(Method::DELETE, &format!("{path}?key=deps&zone=session"), Value::Null).await;
     assert_eq!((status, deleted["data"].as_array().map(Vec::len)), (200, Some(1)), "{deleted}");
     assert_eq!(get(&fixture, &session, PATH).await, (200, "from main".to_owned()));
-    let (status, deleted) = fixture.call(Method::DELETE, &path, Value::Null).await;
+    let all = format!("{path}?all=true");
+    let (status, would) = fixture.call(Method::DELETE, &format!("{all}&dryRun=true"), Value::Null).await;
+    assert_eq!((status, would["data"].as_array().map(Vec::len)), (200, Some(1)), "{would}");
+    let (status, deleted) = fixture.call(Method::DELETE, &all, Value::Null).await;
     assert_eq!((status, deleted["data"].as_array().map(Vec::len)), (200, Some(1)), "{deleted}");
     assert_eq!(get(&fixture, &session, PATH).await.0, 404);
     // An event is listed once it is sequenced.

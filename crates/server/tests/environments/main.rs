@@ -7,6 +7,7 @@ mod commands;
 mod consistent_reads;
 mod contention;
 mod deployments;
+mod dry_runs;
 mod exchange_fixture;
 mod fixture;
 mod handover;

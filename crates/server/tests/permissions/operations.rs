@@ -286,7 +286,10 @@ impl Row {
                 path.replace_range(from..=to, name);
             }
         }
-        // The only operation that needs a query parameter.
+        // The operations that need a query parameter.
+        if matches!(self.operation, "delete_caches" | "end_browser_sessions") {
+            path += "?all=true";
+        }
         if self.path == LOG_SEARCH {
             path.push_str("?q=text");
         }

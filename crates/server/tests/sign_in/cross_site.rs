@@ -35,7 +35,7 @@ async fn other_sites_change_nothing() {
             (Method::PATCH, "/organizations/acme", Some(json!({ "name": "Evil" }))),
             (Method::POST, "/organizations/acme/api-tokens", Some(json!({ "name": "evil" }))),
             (Method::PUT, "/me/password", Some(json!({ "newPassword": PASSWORD }))),
-            (Method::DELETE, "/me/browser-sessions", None),
+            (Method::DELETE, "/me/browser-sessions?all=true", None),
             (Method::POST, "/auth/sign-out", None),
         ] {
             let refused = fixture.status(&foreign, method, path, body).await;

@@ -138,7 +138,7 @@ async fn a_token_cannot_manage_sign_in() {
     for (method, path, body) in [
         (Method::PUT, "/me/password", Some(body)),
         (Method::GET, "/me/browser-sessions", None),
-        (Method::DELETE, "/me/browser-sessions", None),
+        (Method::DELETE, "/me/browser-sessions?all=true", None),
         (Method::POST, "/auth/sign-out", None),
     ] {
         let (status, refused) = fixture.server.json(method, path, &fixture.acme.token, body).await;
@@ -161,6 +161,12 @@ async fn people_end_their_own_sessions_only() {
     let path = format!("/me/browser-sessions?sessionId={}", session["id"].as_str().unwrap());
     let ended: Value = fixture.send(&ben, Method::DELETE, &path, None).await.json().await.unwrap();
     assert_eq!(ended["data"]["ended"], json!([]), "{ended}");
+    assert_eq!(fixture.status(&ada, Method::GET, "/me", None).await.0, 200);
+    // A variable that is empty by mistake ends no session, and a dry run neither.
+    let nothing_named = fixture.status(&ada, Method::DELETE, "/me/browser-sessions", None).await;
+    assert_eq!(nothing_named, (422, "invalid_request".to_owned()));
+    let dry = fixture.send(&ada, Method::DELETE, &format!("{path}&dryRun=true"), None).await;
+    assert_eq!(dry.json::<Value>().await.unwrap()["data"]["ended"], json!([session["id"]]));
     assert_eq!(fixture.status(&ada, Method::GET, "/me", None).await.0, 200);
     let ended: Value = fixture.send(&ada, Method::DELETE, &path, None).await.json().await.unwrap();
     assert_eq!(ended["data"]["ended"], json!([session["id"]]), "{ended}");

@@ -86,7 +86,7 @@ async fn deploy(
 ) -> anyhow::Result<()> {
     let own = format!("/pipelines/{}", pipeline.slug);
     if start.clears_caches {
-        fixture.call(Method::DELETE, &format!("{own}/caches"), None).await?;
+        fixture.call(Method::DELETE, &format!("{own}/caches?all=true"), None).await?;
     }
     let (commit, contained_in) = start.commit;
     let mut body = json!({ "commitId": fixture.parts.repository.commit(commit)? });

@@ -19,6 +19,11 @@ pub struct DryRun {
 }
 
 impl DryRun {
+    /// For an operation that has this parameter beside others.
+    pub const fn new(dry_run: Option<bool>) -> Self {
+        Self { dry_run }
+    }
+
     pub fn is_dry_run(self) -> bool {
         self.dry_run.unwrap_or(false)
     }

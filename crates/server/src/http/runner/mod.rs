@@ -13,11 +13,13 @@ use greenroom_domain::policy::action::RunnerManage;
 
 use crate::http::rules::body::Body;
 use crate::http::rules::command::HandlerResult;
+use crate::http::rules::dry_run::DryRun;
 use crate::http::rules::early_response::EarlyResponse;
 use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{OrganizationPath, PathParams, RunnerPath, parse_id};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems, ReadProblems};
+use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
 
 /// List the runners
@@ -60,15 +62,16 @@ pub async fn create_runner(
 /// when their leases have run out, about 90 seconds after their last heartbeat. Revoking again changes
 /// nothing and returns the runner.
 #[utoipa::path(delete, path = "/organizations/{orgId}/runners/{runnerId}", tag = "runners",
-    params(OrganizationPath, RunnerPath, IdempotencyKey),
+    params(OrganizationPath, RunnerPath, DryRun, IdempotencyKey),
     responses((status = 200, body = Data<Runner>), CommandProblems))]
 pub async fn revoke_runner(
     permit: Permit<RunnerManage>,
     path: PathParams<RunnerPath>,
+    query: Query<DryRun>,
     key: IdempotencyKey,
 ) -> HandlerResult {
     let runner_id = parse_id(&path.0.runner_id)?;
     let mut command = permit.open(key, &[]).await?;
     let revoked = runner::revoke(&mut command, runner_id).await?;
-    Ok(command.finish(RecordResponse::ok(&runner::to_view(revoked))?).await?)
+    query.0.finish(command, RecordResponse::ok(&runner::to_view(revoked))?).await
 }
