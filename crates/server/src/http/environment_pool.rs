@@ -20,6 +20,7 @@ use crate::http::rules::problem_responses::{BodyProblems, CommandProblems};
 use crate::http::rules::request_slot::RequestSlot;
 use crate::http::rules::response_examples as examples;
 use crate::http::session::respond_claimed;
+use crate::http::session_replay;
 
 /// Claim the least recently used of the free environments that have all the labels
 ///
@@ -47,12 +48,13 @@ pub async fn claim_from_pool(
     let claim = ClaimRequest { commit_id, branch, context, ttl_seconds, mode: ClaimMode::Plain };
     let pool = PoolClaim { pipeline: &pipeline, labels: &labels, claim: &claim };
     let command = permit.command(key, &body.bytes);
+    let current = |result| session_replay::session(&permit, &path.0.pipeline_id, result);
     Ok(match prefer.wait {
-        None => pool::claim(&command, pool, respond_claimed).await?.into_response(),
+        None => current(pool::claim(&command, pool, respond_claimed).await).await?.into_response(),
         Some(wait) => {
             let command = command.waiting();
             let claim = pool::claim_within(&command, pool, wait, respond_claimed);
-            prefer.respond_after_wait(&request_slot, claim).await
+            prefer.respond_after_wait(&request_slot, async { current(claim.await).await }).await
         }
     })
 }

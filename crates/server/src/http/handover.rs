@@ -14,7 +14,7 @@ use crate::http::rules::path::{OrganizationPath, PathParams, SessionPath};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems};
 use crate::http::rules::response_examples as examples;
-use crate::http::session_wire;
+use crate::http::{session_replay, session_wire};
 
 /// Ask the holder to release the environment, and wait for it in the queue
 ///
@@ -38,7 +38,7 @@ pub async fn request_handover(
     body: Body<RequestHandover>,
 ) -> HandlerResult {
     let (place, session_id) = path.0.parse()?;
-    let mut command = permit.open(key, &body.bytes).await?;
+    let mut command = session_replay::open(&permit, &path.0.pipeline_id, key, &body.bytes).await?;
     let RequestHandover { context, grace_seconds, commit_id, branch, ttl_seconds } = body.value;
     let request = ClaimRequest { commit_id, branch, context, ttl_seconds, mode: ClaimMode::Queue };
     let waiting = handover::request(&mut command, &place, session_id, &request, grace_seconds).await?;
@@ -63,7 +63,7 @@ pub async fn accept_handover(
     key: IdempotencyKey,
 ) -> HandlerResult {
     let (place, session_id) = path.0.parse()?;
-    let mut command = permit.open(key, &[]).await?;
+    let mut command = session_replay::open(&permit, &path.0.pipeline_id, key, &[]).await?;
     let released = handover::accept(&mut command, &place, session_id).await?;
     let response = session_wire::respond(StatusCode::OK, command.web_urls(), released)?;
     Ok(command.finish(response).await?)
@@ -89,7 +89,7 @@ pub async fn decline_handover(
     body: Body<DeclineHandover>,
 ) -> HandlerResult {
     let (place, session_id) = path.0.parse()?;
-    let mut command = permit.open(key, &body.bytes).await?;
+    let mut command = session_replay::open(&permit, &path.0.pipeline_id, key, &body.bytes).await?;
     let context = body.value.context.as_deref();
     let declined = handover::decline(&mut command, &place, session_id, context).await?;
     let response = session_wire::respond(StatusCode::OK, command.web_urls(), declined)?;

@@ -50,6 +50,7 @@ mod runner_pool;
 mod secret;
 mod service_account;
 mod session;
+mod session_replay;
 mod session_wire;
 mod sign_in;
 mod sign_in_link;

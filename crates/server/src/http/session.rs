@@ -25,7 +25,7 @@ use crate::http::rules::query::Query;
 use crate::http::rules::record_response::RecordResponse;
 use crate::http::rules::request_slot::RequestSlot;
 use crate::http::rules::response_examples as examples;
-use crate::http::session_wire;
+use crate::http::{session_replay, session_wire};
 
 /// Claim an environment, or join its queue
 ///
@@ -57,12 +57,15 @@ pub async fn claim_session(
     let mode = if queue == Some(true) { ClaimMode::Queue } else { ClaimMode::Plain };
     let request = ClaimRequest { commit_id, branch, context, ttl_seconds, mode };
     let (place, command) = (path.0.place()?, permit.command(key, &body.bytes));
+    let current = |result| session_replay::session(&permit, &path.0.pipeline_id, result);
     Ok(match prefer.wait {
-        None => claim::claim(&command, &place, &request, respond_claimed).await?.into_response(),
+        None => {
+            current(claim::claim(&command, &place, &request, respond_claimed).await).await?.into_response()
+        }
         Some(wait) => {
             let command = command.waiting();
             let claim = Box::pin(waiting::claim(&command, &place, &request, wait, respond_claimed));
-            prefer.respond_after_wait(&request_slot, claim).await
+            prefer.respond_after_wait(&request_slot, async { current(claim.await).await }).await
         }
     })
 }
@@ -138,7 +141,7 @@ pub async fn deploy_commit(
     body: Body<DeployCommit>,
 ) -> HandlerResult {
     let (place, session_id) = path.0.parse()?;
-    let mut command = permit.open(key, &body.bytes).await?;
+    let mut command = session_replay::open_for_deployment(&permit, key, &body.bytes).await?;
     let DeployCommit { commit_id, branch } = &body.value;
     let accepted = hold::deploy(&mut command, &place, session_id, commit_id, branch.as_deref()).await?;
     let accepted = session_wire::deployment(command.web_urls(), accepted);
@@ -182,7 +185,7 @@ pub async fn renew_session(
     key: IdempotencyKey,
 ) -> HandlerResult {
     let (place, session_id) = path.0.parse()?;
-    let mut command = permit.open(key, &[]).await?;
+    let mut command = session_replay::open(&permit, &path.0.pipeline_id, key, &[]).await?;
     let renewed = hold::renew(&mut command, &place, session_id).await?;
     let response = respond(command.web_urls(), renewed)?;
     Ok(command.finish(response).await?)

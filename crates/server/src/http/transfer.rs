@@ -12,7 +12,7 @@ use crate::http::rules::idempotency::IdempotencyKey;
 use crate::http::rules::path::{OrganizationPath, PathParams, SessionPath};
 use crate::http::rules::permit::Permit;
 use crate::http::rules::problem_responses::{BodyProblems, CommandProblems};
-use crate::http::session_wire;
+use crate::http::{session_replay, session_wire};
 
 /// Transfer the environment to another member, regardless of the queue
 ///
@@ -33,7 +33,7 @@ pub async fn transfer_session(
     body: Body<TransferSession>,
 ) -> HandlerResult {
     let (place, session_id) = path.0.parse()?;
-    let mut command = permit.open(key, &body.bytes).await?;
+    let mut command = session_replay::open(&permit, &path.0.pipeline_id, key, &body.bytes).await?;
     let given = transfer::transfer(&mut command, &place, session_id, &body.value.user_id).await?;
     let response = session_wire::respond(StatusCode::CREATED, command.web_urls(), given)?;
     Ok(command.finish(response).await?)

@@ -23,6 +23,12 @@ pub struct Reply {
     pub json: Value,
 }
 
+/// The response to a request with an `Idempotency-Key`.
+pub struct KeyedReply {
+    pub reply: Reply,
+    pub is_replayed: bool,
+}
+
 impl Reply {
     #[track_caller]
     pub fn is(self, status: u16) -> Value {
@@ -68,6 +74,17 @@ impl EnvironmentFixture {
         let has_body = matches!(method, Method::POST) && !path.ends_with("/renew");
         let (status, json) = self.server.json(method, &path, &caller.token, has_body.then_some(body)).await;
         Reply { status: status.as_u16(), json }
+    }
+
+    /// Sends a request without a body, with an `Idempotency-Key`. `path` is relative to the environment `qa-1`.
+    pub async fn keyed(&self, caller: &Caller, method: Method, path: &str, key: &str) -> KeyedReply {
+        let base = format!("/organizations/acme/pipelines/{}/ephemeral-environments/qa-1", self.pipeline);
+        let request = self.server.client.request(method, format!("{}{base}{path}", self.server.base));
+        let response =
+            request.bearer_auth(&caller.token).header("idempotency-key", key).send().await.unwrap();
+        let is_replayed = response.headers().get("idempotency-replayed").is_some_and(|value| value == "true");
+        let (status, json) = (response.status().as_u16(), response.json().await.unwrap());
+        KeyedReply { reply: Reply { status, json }, is_replayed }
     }
 
     pub async fn claim(&self, caller: &Caller, body: Value) -> Reply {

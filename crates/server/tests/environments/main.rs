@@ -22,6 +22,7 @@ mod pool;
 mod proxy;
 mod queue;
 mod queue_limits;
+mod replays;
 mod rights;
 mod service_accounts;
 mod session_limits;

@@ -18,6 +18,12 @@ impl IntoResponse for EarlyResponse {
     }
 }
 
+impl From<RecordResponse> for EarlyResponse {
+    fn from(response: RecordResponse) -> Self {
+        Self(Box::new(response.into_response()))
+    }
+}
+
 impl From<Failure> for EarlyResponse {
     fn from(failure: Failure) -> Self {
         Self(Box::new(problem_response(failure)))
@@ -29,7 +35,7 @@ impl From<Interruption> for EarlyResponse {
         match interruption {
             Interruption::Refused(failure) => (*failure).into(),
             Interruption::Replayed(stored) => match RecordResponse::replay(stored) {
-                Ok(response) => Self(Box::new(response.into_response())),
+                Ok(response) => response.into(),
                 Err(failure) => failure.into(),
             },
         }

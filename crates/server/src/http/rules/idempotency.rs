@@ -26,7 +26,7 @@ const PIPELINE: &str = "pipelineId";
 #[derive(Clone, Debug)]
 pub struct IdempotencyKey {
     method: String,
-    /// The path, with ids instead of slugs.
+    /// The path, with ids instead of slugs, and the query as it was sent.
     path: String,
     /// A second path to store the response under.
     alias_path: Option<String>,
@@ -51,9 +51,19 @@ impl IdempotencyKey {
 
 impl IntoParams for IdempotencyKey {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        let text = "A key that makes it safe to repeat the request. For 24 hours, the same key and body \
-                    return the first response.";
-        vec![header("Idempotency-Key", text)]
+        let text = "A key that makes it safe to repeat the request. For 24 hours, the same request with the same key \
+                    takes effect once: it returns the first response, with `Idempotency-Replayed: true`. A session \
+                    or its deployment is returned as it is then.";
+        let mut parameter = header("Idempotency-Key", text);
+        parameter.schema = Some(
+            ObjectBuilder::new()
+                .schema_type(Type::String)
+                .min_length(Some(1))
+                .max_length(Some(MAX_KEY_LENGTH))
+                .pattern(Some("^[\\x21-\\x7e]([\\x20-\\x7e]*[\\x21-\\x7e])?$"))
+                .into(),
+        );
+        vec![parameter]
     }
 }
 
@@ -71,10 +81,12 @@ impl FromRequestParts<App> for IdempotencyKey {
             Failure::new(Code::InvalidHeader, "`Idempotency-Key` must be 1 to 255 visible ASCII characters.")
         })?;
         let route = Route::from_parts(parts, app).await?;
-        let as_sent = route.path(None);
+        let query = parts.uri.query().filter(|query| !query.is_empty());
+        let with_query = |path: String| query.map_or_else(|| path.clone(), |query| format!("{path}?{query}"));
+        let as_sent = with_query(route.path(None));
         let resolved = match route.pipeline() {
             None => None,
-            Some(name) => pipeline_id(parts, app, name).await?.map(|id| route.path(Some(id))),
+            Some(name) => pipeline_id(parts, app, name).await?.map(|id| with_query(route.path(Some(id)))),
         };
         Ok(match resolved {
             // An edit or an archival can free the slug. The response is also stored under the path as it was

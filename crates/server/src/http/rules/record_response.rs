@@ -15,11 +15,13 @@ pub struct RecordResponse {
     /// The body to store if it differs from the one that is sent: one-time secrets are not stored.
     pub stored_body: Option<String>,
     pub etag: Option<String>,
+    /// Whether it repeats the response to an earlier request with the same Idempotency-Key.
+    pub is_replayed: bool,
 }
 
 impl RecordResponse {
     pub fn new<T: Serialize>(status: StatusCode, record: &T) -> Result<Self, Failure> {
-        Ok(Self { status, body: to_envelope(record)?, stored_body: None, etag: None })
+        Ok(Self { status, body: to_envelope(record)?, stored_body: None, etag: None, is_replayed: false })
     }
 
     pub fn ok<T: Serialize>(record: &T) -> Result<Self, Failure> {
@@ -30,7 +32,12 @@ impl RecordResponse {
     pub fn replay(stored: StoredResponse) -> Result<Self, Failure> {
         let status = u16::try_from(stored.status).ok().and_then(|status| StatusCode::from_u16(status).ok());
         let status = status.ok_or_else(|| Failure::internal("a stored response has no valid status"))?;
-        Ok(Self { status, body: stored.body, stored_body: None, etag: stored.etag })
+        Ok(Self { status, body: stored.body, stored_body: None, etag: stored.etag, is_replayed: true })
+    }
+
+    /// Sends this record instead, with the same status.
+    pub fn with_record<T: Serialize>(self, record: &T) -> Result<Self, Failure> {
+        Ok(Self { body: to_envelope(record)?, ..self })
     }
 
     #[must_use]
@@ -93,6 +100,9 @@ impl IntoResponse for RecordResponse {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(value) = self.etag.and_then(|etag| HeaderValue::from_str(&etag).ok()) {
             headers.insert(header::ETAG, value);
+        }
+        if self.is_replayed {
+            headers.insert("idempotency-replayed", HeaderValue::from_static("true"));
         }
         response
     }
