@@ -44,8 +44,13 @@ pub struct Session {
     pub session_id: String,
     pub env_name: String,
     pub status: SessionStatus,
-    /// The current state of the environment's lock.
+    /// Whether this session holds the environment now. `false` while it waits in the queue, and from its end on, whatever
+    /// the reason is.
+    pub holding: bool,
+    /// The current state of the environment's lock, which may be another session's. If it is this one's, `holding` is true.
     pub lock: Lock,
+    /// Whether another session took the environment over by force. A session that has ended in another way is not
+    /// overridden and does not hold the environment either.
     pub overridden: bool,
     #[serde(rename = "override")]
     pub overridden_by: Option<Override>,
@@ -60,8 +65,8 @@ pub struct Session {
     pub max_expires_at: Option<Timestamp>,
     /// How many milliseconds are left until `expiresAt`, measured by the server's clock when it read the
     /// session. A client whose clock is wrong counts down from the time at which it sent the request. Left
-    /// out if the session is not active, in lists, and in the response to a repeated `Idempotency-Key`. The
-    /// `ETag` does not cover it, so a `304` means only that the session has not been renewed.
+    /// out if the session is not active, and in lists. The `ETag` does not cover it, so a `304` means only that
+    /// the session has not been renewed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0, example = 14_400_000)]
     pub lease_remaining_ms: Option<i64>,

@@ -44,6 +44,7 @@ pub fn session(urls: WebUrls<'_>, view: SessionView) -> Session {
         web_url: urls.session(pipeline_id, &env_name, record.id),
         env_name,
         status: record.status.into(),
+        holding: holds,
         handover: lock.handover.clone().filter(|_| holds),
         lock,
         overridden: record.status == SessionStatus::Overridden,
