@@ -85,8 +85,13 @@ test("the API rejects names that hide what they are", async () => {
       ["/api-tokens", { name }],
       ["/secrets", { name: "ui-hidden", pipelineId: pipeline.slug, description: name, value: "quartz-lantern" }],
       ["/members", { name, email: `${randomUUID()}@example.test`, role: "viewer" }],
-      [`${pipeline.environment("h-1")}/sessions`, { context: name, queue: true }],
-      [`${pipeline.environment("h-1")}/force-claim`, { context: name }],
+      // Line breaks and tabs of a context become spaces.
+      ...(/[\r\n\t]/.test(name)
+        ? []
+        : ([
+            [`${pipeline.environment("h-1")}/sessions`, { context: name, queue: true }],
+            [`${pipeline.environment("h-1")}/force-claim`, { context: name }],
+          ] as const)),
     ] as const) {
       const { status } = await api.request("owner", "POST", path, body);
       expect([400, 422], `${JSON.stringify(name)} at ${path}`).toContain(status);

@@ -177,7 +177,7 @@ pub struct StepRun {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateDeployment {
-    #[schema(pattern = "^[0-9a-f]{7,64}$")]
+    #[schema(pattern = r"^\s*[0-9A-Fa-f]{7,64}\s*$")]
     pub commit_id: String,
     /// The branch that the commit is on. The conditions of stages (`if`) use it, and users see it.
     #[schema(min_length = 1, max_length = 255)]

@@ -89,7 +89,7 @@ pub struct CleanupFailed {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RepeatCleanup {
     /// The commit whose files the teardown uses; if left out, the commit of the failed teardown.
-    #[schema(pattern = "^[0-9a-f]{7,64}$")]
+    #[schema(pattern = r"^\s*[0-9A-Fa-f]{7,64}\s*$")]
     pub commit_id: Option<String>,
 }
 

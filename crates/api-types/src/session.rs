@@ -196,15 +196,16 @@ pub struct HistoryPagination {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClaimSession {
     /// The commit that is deployed first; without it, no deployment starts.
-    #[schema(pattern = "^[0-9a-f]{7,64}$")]
+    #[schema(pattern = r"^\s*[0-9A-Fa-f]{7,64}\s*$")]
     pub commit_id: Option<String>,
     /// The branch that the commit is on; only allowed together with `commitId`. Conditions use it, and the
     /// checkout of every job verifies it.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 255)]
     pub branch: Option<String>,
-    /// What the environment is needed for, shown to other users.
-    #[schema(min_length = 1, max_length = 500)]
+    /// What the environment is needed for, shown to other users. Line breaks and tabs
+    /// become spaces, and a text of blanks only counts as none.
+    #[schema(max_length = 500)]
     pub context: Option<String>,
     /// How long the session lasts unless it is renewed; the environment's default if left out.
     #[schema(minimum = 1)]
@@ -218,15 +219,16 @@ pub struct ClaimSession {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ForceClaim {
     /// The commit that is deployed first; without it, no deployment starts.
-    #[schema(pattern = "^[0-9a-f]{7,64}$")]
+    #[schema(pattern = r"^\s*[0-9A-Fa-f]{7,64}\s*$")]
     pub commit_id: Option<String>,
     /// The branch that the commit is on; only allowed together with `commitId`. Conditions use it, and the
     /// checkout of every job verifies it.
     #[serde(default)]
     #[schema(min_length = 1, max_length = 255)]
     pub branch: Option<String>,
-    /// The reason, shown to the displaced holder. The environment's definition can require it.
-    #[schema(min_length = 1, max_length = 500)]
+    /// The reason, shown to the displaced holder. The environment's definition can require it. Line breaks and tabs
+    /// become spaces, and a text of blanks only counts as none.
+    #[schema(max_length = 500)]
     pub context: Option<String>,
     /// How long the session lasts unless it is renewed; the environment's default if left out.
     #[schema(minimum = 1)]
@@ -244,7 +246,7 @@ pub struct TransferSession {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeployCommit {
-    #[schema(pattern = "^[0-9a-f]{7,64}$")]
+    #[schema(pattern = r"^\s*[0-9A-Fa-f]{7,64}\s*$")]
     pub commit_id: String,
     /// The branch that the commit is on. Conditions use it, and the checkout of every job verifies it.
     #[serde(default)]

@@ -9,6 +9,7 @@ use greenroom_store::deployment::DeploymentRecord;
 use greenroom_store::environment::Environment;
 use greenroom_store::lock::LockedEnvironment;
 
+use crate::commit;
 use crate::failure::{Code, Failure};
 use crate::session::Place;
 use crate::session::locked::{apply, lock_place};
@@ -21,8 +22,7 @@ pub async fn repeat(
     place: &Place,
     commit: Option<&str>,
 ) -> Result<DeploymentRecord, Failure> {
-    let commit = commit.map(CommitId::new).transpose();
-    let commit = commit.map_err(|error| Failure::field("/commitId", error))?;
+    let commit = commit.map(commit::parse).transpose()?;
     let locked = lock(command, place).await?;
     let repeated = command.repeat_cleanup(&locked, commit.as_ref().map(CommitId::as_str)).await?;
     match repeated {

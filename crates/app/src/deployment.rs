@@ -26,12 +26,11 @@ use greenroom_store::pipeline::PipelineName;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::App;
 use crate::environment::kind;
 use crate::failure::{Code, Failure};
-use crate::pipeline_role;
 use crate::trace;
 use crate::web_url::WebUrls;
+use crate::{App, commit, pipeline_role};
 
 /// Accepts a deployment of all of a pipeline's stages.
 #[boxed_futures]
@@ -40,7 +39,7 @@ pub async fn create(
     name: &PipelineName,
     request: &CreateDeployment,
 ) -> Result<DeploymentId, Failure> {
-    let commit = CommitId::new(&request.commit_id).map_err(|error| Failure::field("/commitId", error))?;
+    let commit = commit::parse(&request.commit_id)?;
     let (branch, allows_older) = (request.branch.as_deref(), request.allow_older.unwrap_or_default());
     let pipeline = command.pipeline_for_update(name).await?.ok_or_else(Failure::not_found)?;
     if allows_older {

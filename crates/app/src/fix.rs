@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::failure::{Code, Failure};
 use crate::web_url::WebUrls;
-use crate::{App, analysis, forge, pipeline_role};
+use crate::{App, analysis, commit, forge, pipeline_role};
 
 /// How often a cancellation is tried again if a worker has continued the fix meanwhile.
 const CANCEL_TRIES: usize = 3;
@@ -127,7 +127,7 @@ fn checked(request: &CreateFixPullRequest) -> Result<Change<'_>, Failure> {
         None => return Err(Failure::field("/source", "must be `commit`")),
     }
     let commit = request.commit_id.as_deref().ok_or_else(|| Failure::field("/commitId", "is required"))?;
-    let commit = CommitId::new(commit).map_err(|error| Failure::field("/commitId", error))?;
+    let commit = commit::parse(commit)?;
     if !commit.is_full() {
         return Err(Failure::field("/commitId", "must be complete, 40 or 64 digits"));
     }

@@ -12,6 +12,7 @@ pub mod browser_session;
 pub mod cache;
 pub mod cleanup;
 pub mod command;
+pub mod commit;
 pub mod consistent_read;
 pub mod definition;
 pub mod deployment;

@@ -4,13 +4,13 @@ use greenroom_boxed_futures::boxed_futures;
 use greenroom_domain::environment::LockCommand;
 use greenroom_domain::id::{DeploymentId, PipelineId, SessionId};
 use greenroom_domain::policy::Action;
-use greenroom_domain::text::CommitId;
 use greenroom_store::Command;
 use greenroom_store::deployment::{DeploymentRecord, NewSessionDeployment};
 use greenroom_store::lock::{LockedEnvironment, NewSession};
 use uuid::Uuid;
 
 use crate::command::{CommandRequest, Interruption, Replayable};
+use crate::commit;
 use crate::failure::{Code, Failure};
 use crate::pipeline_role;
 use crate::session::locked::{apply, live_pipeline, lock_held, lock_place, not_active, own_session};
@@ -27,7 +27,7 @@ pub async fn deploy(
     commit_id: &str,
     branch: Option<&str>,
 ) -> Result<DeploymentRecord, Failure> {
-    let commit = CommitId::new(commit_id).map_err(|error| Failure::field("/commitId", error))?;
+    let commit = commit::parse(commit_id)?;
     let branch = parse_branch(branch)?;
     live_pipeline(command, &place.pipeline).await?;
     let mut locked = lock_held(command, place, id).await?;

@@ -18,6 +18,7 @@ pub mod waiting;
 use greenroom_domain::text::{Branch, CommitId, Reason};
 use greenroom_store::pipeline::PipelineName;
 
+use crate::commit;
 use crate::failure::Failure;
 
 /// The environment of a session, as the path of a request names it.
@@ -55,17 +56,20 @@ pub struct ValidatedClaim {
 
 impl ValidatedClaim {
     pub fn new(request: &ClaimRequest) -> Result<Self, Failure> {
-        let commit_id = request.commit_id.as_deref().map(CommitId::new).transpose();
-        let context = request.context.as_deref().map(Reason::new).transpose();
+        let commit_id = request.commit_id.as_deref().map(commit::parse).transpose()?;
+        let context = request.context.as_deref().map(parse_context).transpose()?.flatten();
         if request.branch.is_some() && request.commit_id.is_none() {
             return Err(Failure::field("/branch", "needs `commitId`: it is the branch of a commit"));
         }
-        Ok(Self {
-            branch: parse_branch(request.branch.as_deref())?,
-            commit_id: commit_id.map_err(|error| Failure::field("/commitId", error))?,
-            context: context.map_err(|error| Failure::field("/context", error))?,
-        })
+        Ok(Self { branch: parse_branch(request.branch.as_deref())?, commit_id, context })
     }
+}
+
+/// Line breaks and tabs become spaces: a pull request's text has them. A text of blanks only is none.
+fn parse_context(text: &str) -> Result<Option<Reason>, Failure> {
+    let line = text.split(['\r', '\n', '\t']).map(str::trim).filter(|part| !part.is_empty());
+    let line = line.collect::<Vec<_>>().join(" ");
+    Reason::optional(&line).map_err(|error| Failure::field("/context", error))
 }
 
 pub fn parse_branch(text: Option<&str>) -> Result<Option<Branch>, Failure> {

@@ -132,6 +132,7 @@ fn actions(request: RefusedRequest<'_>, environment: &Environment, yours: bool) 
     if let Some(holder) = &environment.lock.holder {
         let session = format!("sessions/{}", holder.session_id);
         if yours {
+            actions.push(base.action("continue", "GET", &session));
             actions.push(deploy(&base, &session, claim));
         } else if environment.lock.handover.is_none() {
             let path = format!("{session}/request-handover");

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::requests::{problem, success, wrong_field};
 use crate::support::database::TestDatabase;
-use crate::support::{Caller, DEFINITION, TestServer};
+use crate::support::{COOKIE, Caller, DEFINITION, TestServer};
 use crate::wire::Wire;
 
 const MIB: usize = 1024 * 1024;
@@ -141,6 +141,7 @@ async fn a_missing_body_is_an_empty_object_and_other_content_types_are_rejected(
     let server = TestServer::start(&pool).await;
     let owner = server.organization("acme").await;
     server.pipeline(&owner, "Web").await;
+    let browser = server.browser(&owner.user).await;
     let stop = || server.request(&owner, Method::POST, "/pipelines/web/stop");
     let stopped = success(stop().send().await.unwrap(), 200).await;
     assert_eq!(stopped["data"]["stop"]["mode"], "drain");
@@ -164,8 +165,14 @@ async fn a_missing_body_is_an_empty_object_and_other_content_types_are_rejected(
         "application/jsonp",
         "application/json-seq",
     ] {
-        let response = stop().header("content-type", kind.as_bytes()).body("{}").send().await.unwrap();
+        // Another site's page can send a form with the cookie of a browser, but no `Authorization`.
+        let cookie = format!("__Host-greenroom={}", browser.trim_start_matches(COOKIE));
+        let from_page = server.client.post(format!("{}/organizations/acme/pipelines/web/stop", server.base));
+        let from_page = from_page.header("cookie", cookie).header("origin", &server.origin);
+        let response = from_page.header("content-type", kind.as_bytes()).body("{}").send().await.unwrap();
         problem(response, 415, "unsupported_media_type").await;
+        // `curl --data` names the type of a form.
+        success(stop().header("content-type", kind.as_bytes()).body("{}").send().await.unwrap(), 200).await;
     }
     server.end().await;
 }

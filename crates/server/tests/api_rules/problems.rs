@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::requests::{header, new_pipeline, problem};
 use crate::support::database::TestDatabase;
-use crate::support::{DEFINITION, TestServer};
+use crate::support::{COOKIE, DEFINITION, TestServer};
 
 async fn sent(request: reqwest::RequestBuilder) -> Response {
     request.send().await.unwrap()
@@ -48,8 +48,11 @@ async fn each_class_has_its_code_and_status() {
     problem(sent(stale.json(&json!({ "name": "New" }))).await, 412, "precondition_failed").await;
     problem(sent(post("/members").body(" ".repeat(300_000))).await, 413, "body_too_large").await;
     problem(sent(get(&format!("/pipelines?x={}", "x".repeat(5_000)))).await, 414, "uri_too_long").await;
-    let form = post("/pipelines").header("content-type", "text/plain").body("{}");
-    problem(sent(form).await, 415, "unsupported_media_type").await;
+    let cookie = server.browser(&owner.user).await.replace(COOKIE, "__Host-greenroom=");
+    let form = server.client.post(format!("{}/organizations/acme/pipelines", server.base));
+    let form = form.header("cookie", cookie).header("origin", &server.origin);
+    problem(sent(form.header("content-type", "text/plain").body("{}")).await, 415, "unsupported_media_type")
+        .await;
     problem(sent(post("/pipelines").json(&json!({ "name": 1 }))).await, 422, "invalid_request").await;
     let wrong = json!({ "name": "x", "definition": "stages: {}" });
     let wrong = problem(sent(post("/pipelines").json(&wrong)).await, 422, "invalid_definition").await;

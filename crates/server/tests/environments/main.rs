@@ -24,6 +24,7 @@ mod queue;
 mod queue_limits;
 mod replays;
 mod rights;
+mod seed_clients;
 mod service_accounts;
 mod session_limits;
 #[path = "../support/mod.rs"]
@@ -149,6 +150,10 @@ async fn a_refusal_describes_the_lock_and_suggests_actions() {
     assert_eq!(refused["lock"]["context"], "demo for sales");
     let mine = fixture.claim(&fixture.dev, json!({})).await.is(409);
     assert_eq!(mine["code"], "held_by_you");
+    let go_on =
+        mine["actions"].as_array().unwrap().iter().find(|action| action["action"] == "continue").unwrap();
+    let session = format!("sessions/{}", mine["sessionId"].as_str().unwrap());
+    assert_eq!((&go_on["method"], &go_on["path"]), (&json!("GET"), &json!(session)));
     let viewer = fixture.server.member(&fixture.owner, "acme", "viewer").await;
     assert_eq!(fixture.claim(&viewer, json!({})).await.is(403)["code"], "forbidden");
     fixture.end().await;

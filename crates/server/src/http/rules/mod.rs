@@ -13,6 +13,7 @@ pub mod early_response;
 pub mod examples;
 pub mod idempotency;
 pub mod identity;
+pub mod known_path;
 pub mod not_modified;
 pub mod openapi;
 pub mod operations;
