@@ -144,7 +144,7 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::Migrate { database, command } => admin::migrate(&database, &command).await,
         Command::Admin { database, secrets, command } => admin::admin(&database, &secrets, &command).await,
         Command::Openapi => {
-            writeln!(std::io::stdout(), "{}", http::document().to_pretty_json()?)?;
+            writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&http::document())?)?;
             Ok(())
         }
     }

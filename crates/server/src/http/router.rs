@@ -11,6 +11,7 @@ use greenroom_api_types::problem::{FieldProblem, Problem, SuggestedRequest};
 use greenroom_app::App;
 use greenroom_app::failure::{Code, Failure};
 use greenroom_app::next_action::API_ROOT;
+use serde_json::Value;
 use utoipa::OpenApi;
 
 use crate::http::rules::operations::operations;
@@ -212,15 +213,21 @@ operations![
 ];
 
 /// Builds the document of the complete API, as it is served and as it is committed in `openapi/api.json`.
-pub fn document() -> utoipa::openapi::OpenApi {
+pub fn document() -> Value {
     let mut document = openapi::base();
     document.merge(Problems::openapi());
     document.merge(Operations::openapi());
-    openapi::complete(document)
+    let mut document = serde_json::to_value(openapi::complete(document)).unwrap_or_default();
+    shared_parts::share(&mut document);
+    document
 }
 
-/// The document as JSON, built when it is requested for the first time.
-static DOCUMENT: LazyLock<String> = LazyLock::new(|| serde_json::to_string(&document()).unwrap_or_default());
+/// The document as JSON, and its `ETag`: built when it is requested for the first time.
+static DOCUMENT: LazyLock<(String, String)> = LazyLock::new(|| {
+    let text = document().to_string();
+    let tag = format!("\"{}\"", content_hash(text.as_bytes()));
+    (text, tag)
+});
 
 /// All routes of a server: the API, its documentation and the probes.
 pub fn router(app: App) -> Router {

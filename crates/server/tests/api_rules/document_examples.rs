@@ -2,26 +2,26 @@
 //! valid. That they have the form of real responses is tested in `deployments/examples.rs`.
 
 use greenroom_api_types::problem::Problem;
-use greenroom_server::http::document;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::document::generated;
 use crate::requests::problem;
 use crate::support::TestServer;
 use crate::support::database::TestDatabase;
 
 /// Schemas of responses that have an example.
 const SCHEMAS: [&str; 10] = [
-    "Data_Deployment",
-    "Data_Environment",
-    "Data_Session",
-    "Data_SessionDeployment",
-    "Data_Stage",
-    "Data_Vec_Attempt",
+    "AttemptList",
+    "DeploymentPage",
+    "DeploymentResponse",
+    "EnvironmentResponse",
     "Environments",
     "History",
-    "List_Deployment",
+    "SessionDeploymentResponse",
     "SessionQueue",
+    "SessionResponse",
+    "StageResponse",
 ];
 
 /// Operations without an example of their own, and why.
@@ -35,10 +35,6 @@ const WITHOUT: [(&str, &str); 8] = [
     ("retry_stage", "a deployment, as `get_deployment` returns it"),
     ("transfer_session", "an active session, as `claim_session` returns it"),
 ];
-
-fn generated() -> Value {
-    serde_json::to_value(document()).unwrap()
-}
 
 /// A validator of one schema of the document.
 fn validator(document: &Value, schema: &str) -> jsonschema::Validator {
@@ -81,7 +77,7 @@ fn responses_have_valid_examples() {
     }
     without.sort_unstable();
     assert_eq!(without, WITHOUT.map(|(operation, _)| operation), "responses without an example");
-    assert_eq!(found, 25);
+    assert_eq!(found, 26);
 }
 
 /// The examples of request bodies are valid too.
@@ -120,7 +116,7 @@ stages: { deploy: { only: ephemeral, steps: [{ image: a, run: 'true' }] } }";
             "qa-1/sessions",
             json!({}),
             "held_by_you",
-            vec!["queue", "deploy", "release", "force_claim"],
+            vec!["queue", "continue", "deploy", "release", "force_claim"],
         ),
         (&member, "claim", json!({ "labels": ["qa"] }), "pool_exhausted", vec!["queue", "wait"]),
     ] {

@@ -4,13 +4,13 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::document::committed;
 use crate::requests::{problem, wrong_field};
 use crate::support::database::TestDatabase;
 use crate::support::{Caller, TestServer};
 
 const ISSUER: &str = "https://issuer.example";
 const GITHUB: &str = "https://api.github.com";
-const DOCUMENT: &str = include_str!("../../../../openapi/api.json");
 const DEFINITION: &str = "environments: { production: {} }
 ephemeralEnvironments: { qa-1: { labels: [qa] }, 'pr-*': { max: 3 } }
 stages: { build: { steps: [{ image: a, run: b }] } }";
@@ -57,7 +57,7 @@ struct Operation {
 }
 
 fn operations() -> Vec<Operation> {
-    let document: Value = serde_json::from_str(DOCUMENT).unwrap();
+    let document = committed();
     let mut operations = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {

@@ -19,6 +19,7 @@ mod console;
 mod database;
 mod database_roles;
 mod definitions;
+mod document;
 mod document_examples;
 mod drain;
 mod enumerations;

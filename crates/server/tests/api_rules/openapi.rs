@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use greenroom_server::http::document;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::document::generated;
 use crate::support::database::TestDatabase;
 use crate::support::{TestServer, in_hours};
 
@@ -13,10 +14,6 @@ use crate::support::{TestServer, in_hours};
 const MIN_DESCRIPTION_LENGTH: usize = 80;
 
 const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
-
-fn generated() -> Value {
-    serde_json::to_value(document()).unwrap()
-}
 
 fn operations(document: &Value) -> Vec<(String, &Value)> {
     let paths = document["paths"].as_object().unwrap();
@@ -29,11 +26,17 @@ fn operations(document: &Value) -> Vec<(String, &Value)> {
     items.filter(|(name, _)| METHODS.iter().any(|method| name.starts_with(&format!("{method} ")))).collect()
 }
 
+/// Whether the operation needs neither a token nor a cookie.
+fn is_public(operation: &Value) -> bool {
+    let schemes = operation["security"].as_array();
+    schemes.is_some_and(|schemes| schemes.iter().all(|scheme| scheme.as_object().is_some_and(Map::is_empty)))
+}
+
 #[test]
 fn the_committed_document_matches_the_code() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi/api.json");
     let committed = std::fs::read_to_string(path).unwrap_or_default();
-    let generated = document().to_pretty_json().unwrap() + "\n";
+    let generated = serde_json::to_string_pretty(&document()).unwrap() + "\n";
     let line = committed.lines().zip(generated.lines()).position(|(old, new)| old != new);
     assert!(
         committed == generated,
@@ -48,7 +51,10 @@ async fn the_served_document_matches_the_code() {
     let server = TestServer::start(&pool).await;
     let served = server.client.get(format!("{}/openapi.json", server.base)).send().await.unwrap();
     assert_eq!(served.headers()["content-type"], "application/json");
-    assert_eq!(served.json::<Value>().await.unwrap(), generated());
+    let tag = served.headers()["etag"].clone();
+    assert_eq!(served.json::<Value>().await.unwrap(), document());
+    let again = server.client.get(format!("{}/openapi.json", server.base)).header("if-none-match", tag);
+    assert_eq!(again.send().await.unwrap().status(), 304);
     server.end().await;
 }
 
@@ -73,7 +79,7 @@ fn every_operation_is_complete() {
         );
         let responses = operation["responses"].as_object().unwrap();
         assert!(responses.keys().any(|status| status.starts_with(['2', '3'])), "{name}: no success response");
-        let public = operation.get("security").is_some();
+        let public = is_public(operation);
         let mut problems = vec!["429", "503"];
         if !public {
             problems.extend(["401", "403", "404", "422"]);
@@ -115,7 +121,7 @@ fn every_operation_is_complete() {
 
 #[test]
 fn every_reference_resolves() {
-    let document = generated();
+    let document = document();
     let (mut waiting, mut references) = (vec![&document], HashSet::new());
     while let Some(value) = waiting.pop() {
         match value {
@@ -146,7 +152,7 @@ async fn every_path_is_served() {
         let url = format!("{}{}", server.base, path.replace(['{', '}'], ""));
         let request = server.client.request(method.to_uppercase().parse().unwrap(), url);
         let status = request.send().await.unwrap().status().as_u16();
-        let public = operation.get("security").is_some();
+        let public = is_public(operation);
         let expected = match path {
             // No body, and no provider of that name.
             "/auth/password" | "/auth/link" | "/auth/setup" => 422,
@@ -221,5 +227,53 @@ fn groups_are_described_and_in_order() {
     assert_eq!(tags[0], "environments");
     for (name, operation) in operations(&document) {
         assert!(tags.contains(&operation["tags"][0].as_str().unwrap()), "{name}");
+    }
+}
+
+#[test]
+fn nothing_is_written_twice() {
+    let document = document();
+    let components = document["components"].as_object().unwrap();
+    let mut references = HashSet::new();
+    let mut waiting = vec![&document["paths"], &document["components"]];
+    while let Some(value) = waiting.pop() {
+        if let Some(reference) = value["$ref"].as_str() {
+            references.insert(reference.to_owned());
+        }
+        match value {
+            Value::Object(fields) => waiting.extend(fields.values()),
+            Value::Array(items) => waiting.extend(items),
+            _ => {}
+        }
+    }
+    for kind in ["schemas", "responses", "parameters", "headers"] {
+        for name in components[kind].as_object().unwrap().keys() {
+            assert!(
+                references.contains(&format!("#/components/{kind}/{name}")),
+                "nothing refers to {kind}/{name}"
+            );
+            assert!(!name.contains('_'), "{kind}/{name} is no name of a type");
+        }
+    }
+    // A copy of a record within another schema.
+    let records = components["schemas"].as_object().unwrap();
+    let records: HashSet<String> = records
+        .values()
+        .filter(|schema| schema.get("properties").is_some())
+        .map(ToString::to_string)
+        .collect();
+    let mut waiting: Vec<&Value> = vec![&document["paths"]];
+    waiting.extend(components["schemas"].as_object().unwrap().values().flat_map(children));
+    while let Some(value) = waiting.pop() {
+        assert!(!records.contains(&value.to_string()), "a copy of a component: {value}");
+        waiting.extend(children(value));
+    }
+}
+
+fn children(value: &Value) -> Vec<&Value> {
+    match value {
+        Value::Object(fields) => fields.values().collect(),
+        Value::Array(items) => items.iter().collect(),
+        _ => Vec::new(),
     }
 }

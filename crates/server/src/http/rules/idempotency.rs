@@ -51,19 +51,11 @@ impl IdempotencyKey {
 
 impl IntoParams for IdempotencyKey {
     fn into_params(_: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        let text = "A key that makes it safe to repeat the request. For 24 hours, the same request with the same key \
-                    takes effect once: it returns the first response, with `Idempotency-Replayed: true`. A session \
-                    or its deployment is returned as it is then.";
-        let mut parameter = header("Idempotency-Key", text);
-        parameter.schema = Some(
-            ObjectBuilder::new()
-                .schema_type(Type::String)
-                .min_length(Some(1))
-                .max_length(Some(MAX_KEY_LENGTH))
-                .pattern(Some("^[\\x21-\\x7e]([\\x20-\\x7e]*[\\x21-\\x7e])?$"))
-                .into(),
-        );
-        vec![parameter]
+        // Its length is no part of the schema: HTTP removes blanks around a value before the server sees it.
+        let text = "A key that makes it safe to repeat the request: 1 to 255 visible ASCII characters. For 24 hours, \
+                    the same request with the same key takes effect once: it returns the first response, with \
+                    `Idempotency-Replayed: true`. A session or its deployment is returned as it is then.";
+        vec![header("Idempotency-Key", text)]
     }
 }
 

@@ -39,6 +39,7 @@ pub mod response_examples;
 pub mod schema;
 pub mod security_headers;
 pub mod several;
+pub mod shared_parts;
 pub mod sign_in_request;
 pub mod stream;
 pub mod undeclared_query;

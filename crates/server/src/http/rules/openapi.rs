@@ -6,7 +6,7 @@ use utoipa::openapi::security::{
 };
 use utoipa::openapi::tag::{Tag, TagBuilder};
 use utoipa::openapi::{
-    Components, HeaderBuilder, InfoBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, RefOr, Required,
+    Components, Header, HeaderBuilder, InfoBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, RefOr, Required,
     ServerBuilder, Type,
 };
 
@@ -95,13 +95,28 @@ fn complete_operation(operation: &mut Operation) {
             response.headers.insert("X-Request-Id".to_owned(), id().into());
         }
     }
-    if let Some(RefOr::T(limited)) = operation.responses.responses.get_mut("429") {
-        for (name, description) in RATE_LIMIT_HEADERS {
-            let schema = ObjectBuilder::new().schema_type(Type::String);
-            let header = HeaderBuilder::new().schema(Some(schema)).description(Some(description)).build();
-            limited.headers.insert(name.to_owned(), header.into());
+    let takes_key = operation
+        .parameters
+        .iter()
+        .flatten()
+        .any(|parameter| matches!(parameter, RefOr::T(parameter) if parameter.name == "Idempotency-Key"));
+    let successes = operation.responses.responses.iter_mut().filter(|(status, _)| status.starts_with('2'));
+    for (_, response) in successes.filter(|_| takes_key) {
+        if let RefOr::T(response) = response {
+            let text = "`true` if the request was sent before with this `Idempotency-Key`, and has not taken effect again";
+            response.headers.insert("Idempotency-Replayed".to_owned(), described(text).into());
         }
     }
+    if let Some(RefOr::T(limited)) = operation.responses.responses.get_mut("429") {
+        for (name, description) in RATE_LIMIT_HEADERS {
+            limited.headers.insert(name.to_owned(), described(description).into());
+        }
+    }
+}
+
+fn described(text: &str) -> Header {
+    let schema = ObjectBuilder::new().schema_type(Type::String);
+    HeaderBuilder::new().schema(Some(schema)).description(Some(text)).build()
 }
 
 const RATE_LIMIT_HEADERS: [(&str, &str); 3] = [
