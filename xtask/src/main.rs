@@ -42,9 +42,16 @@ enum Task {
     CheckWords,
     /// Writes openapi/api.json from the server's code
     Openapi {
-        /// Compare only: fail if the file differs from the code
+        /// Write nothing: fail if the file differs from the code
         #[arg(long)]
         check: bool,
+        /// Write nothing: list what breaks a client since a git revision of the file, and fail if a change is not named
+        /// in openapi/breaking.md
+        #[arg(long, value_name = "REV", conflicts_with = "check")]
+        compare: Option<String>,
+        /// With --compare: print a JSON object, with additions too
+        #[arg(long, requires = "compare")]
+        json: bool,
     },
     /// Builds in release mode and runs a benchmark
     Bench {
@@ -104,7 +111,10 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
     match task {
         Task::CheckWalls => walls::check(&workspace)?,
         Task::CheckWords => words::check(&workspace)?,
-        Task::Openapi { check } => openapi::run(&workspace, check)?,
+        Task::Openapi { compare: Some(revision), json, .. } => {
+            openapi::run_comparison(&workspace, &revision, json)?;
+        }
+        Task::Openapi { check, .. } => openapi::run(&workspace, check)?,
         Task::Bench { target } => return bench::run(&workspace, &target),
         Task::Canary(options) => return canary::run(&workspace, &options),
         Task::Corpus { target } => return corpus::run(&workspace, &target),

@@ -1,11 +1,25 @@
 //! `cargo xtask openapi`: generates openapi/api.json from the server's code. The file is checked in so that
-//! reviews show API changes and clients are generated from a file.
+//! reviews show API changes and clients are generated from a file. With `--compare`, lists what breaks a client since
+//! an earlier revision of the file.
+
+mod breaking;
+mod changes;
+mod compare;
+mod fields;
+mod limits;
+mod operation;
+mod report;
+mod schema;
+mod variants;
 
 use std::fs;
+use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
+use self::report::Report;
 use crate::output;
 use crate::workspace::{self, Workspace};
 
@@ -30,6 +44,36 @@ pub(crate) fn run(workspace: &Workspace, only_check: bool) -> anyhow::Result<()>
     }
     fs::write(&path, document).with_context(|| format!("cannot write {FILE}"))?;
     output::print(format_args!("Wrote {FILE}."))?;
+    Ok(())
+}
+
+/// Prints what has changed since a git revision. Fails if that breaks a client and is not named in openapi/breaking.md.
+pub(crate) fn run_comparison(workspace: &Workspace, revision: &str, is_json: bool) -> anyhow::Result<()> {
+    let root = &workspace.workspace_root;
+    let read =
+        |path: &str| fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"));
+    let parse = |text: &str, from: &str| {
+        serde_json::from_str::<Value>(text).with_context(|| format!("{FILE} of {from} is not JSON"))
+    };
+    let mut git = Command::new("git");
+    git.args(["show", &format!("{revision}:{FILE}")]).current_dir(root);
+    let old = parse(&workspace::output(&mut git)?, revision)?;
+    let new = parse(&read(FILE)?, "the checkout")?;
+    let entries = breaking::parse(&read(breaking::FILE)?)?;
+
+    let report = Report::new(revision, compare::compare(&old, &new), &entries);
+    if is_json {
+        output::print(format_args!("{:#}", report.json()))?;
+    } else {
+        output::print(&report)?;
+    }
+    ensure!(
+        report.unnamed() == 0,
+        "{} of these changes break clients and are not named. Undo them, or add an entry for each to {}: its key in \
+         backticks, and the reason.",
+        report.unnamed(),
+        breaking::FILE
+    );
     Ok(())
 }
 
