@@ -17,6 +17,8 @@ EVERY_RUN = (
     Step("lockfile", 5, cold=30, command="cargo metadata --locked --format-version 1 >/dev/null", required=True),
     Step("walls", 10, cold=20, command="cargo xtask check-walls", required=True),
     Step("words", 5, command="cargo xtask check-words", required=True),
+    # Since the last release.
+    Step("api-changes", 5, required=True),
     Step("patches", 5, required=True),
     Step(
         "deny",

@@ -111,7 +111,7 @@ async fn force_and_deploy_keep_the_request() {
 
     let yours =
         fixture.claim(&fixture.mate, json!({ "commitId": "4567def", "branch": "main" })).await.is(409);
-    assert_eq!(names(&yours), ["queue", "deploy", "release", "force_claim"]);
+    assert_eq!(names(&yours), ["queue", "continue", "deploy", "release", "force_claim"]);
     let deploy = suggested(&yours, "deploy");
     assert_eq!(deploy["body"], json!({ "commitId": "4567def", "branch": "main" }));
     assert_eq!(follow(&fixture, &fixture.mate, &deploy).await.is(202)["data"]["commitId"], "4567def");

@@ -108,7 +108,7 @@ const LISTED: &[(&str, &str)] = &[
         "environments that are due for a sweep, in all organizations",
     ),
     (
-        "update environments set expires_at = case when confirmed or expires_at <= $1",
+        "update environments set expires_at = case when confirmed or expires_at is null or expires_at <= $1",
         "deadlines of presence of all organizations, after an absence of the installation",
     ),
     (
